@@ -14,6 +14,7 @@ from typing import Any
 # One line a name, so that a new module adds lines and changes none.
 _MODULES = {
     "Bounds": "solvers.bounds",
+    "Chunks": "solvers.chunks",
     "Loss": "solvers.losses",
     "Logistic": "solvers.losses",
     "HuberHinge": "solvers.losses",
@@ -31,10 +32,14 @@ _MODULES = {
     "PrivateSVM": "solvers.estimators",
     "PrivateLinearRegression": "solvers.estimators",
     "PrivateMedian": "solvers.estimators",
+    "PrivateStandardizer": "solvers.estimators",
+    "PrivateNaiveBayes": "solvers.estimators",
+    "PrivatePipeline": "solvers.estimators",
     "PrivateClassifier": "solvers.estimators",
     "PrivateRegressor": "solvers.estimators",
     "register": "solvers.registry",
     "PrivateSelection": "solvers.selection",
+    "PrivateGridSearch": "solvers.selection",
     "Regularizer": "solvers.minimize.regularizers",
     "Ridge": "solvers.minimize.regularizers",
     "Lasso": "solvers.minimize.regularizers",

@@ -15,8 +15,10 @@ from dpverify.errors import (
     plain_number,
     settle_fields,
 )
+from solvers.chunks import Block, Chunks
 
-Data: TypeAlias = tuple[ArrayLike, ArrayLike]  # features (n, d) and labels (n)
+Arrays: TypeAlias = tuple[ArrayLike, ArrayLike]  # features (n, d) and labels (n)
+Data: TypeAlias = Arrays | Chunks
 
 _SLACK = 2.0**-40  # rows scaled to a norm in floats are off by less, and are scaled back
 _UNIT = 2.0**-53
@@ -131,6 +133,24 @@ class Bounds:
                 f"every label in y must lie within ±{bound:g}, or be clipped (clip=True)"
             )
         return np.clip(labels, -bound, bound)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBlock:
+    """`Bounds.prepare`, for the blocks of data in chunks."""
+
+    bounds: Bounds
+    clip: bool
+
+    def __call__(self, block: Block) -> Block:
+        return self.bounds.prepare(*block, clip=self.clip)
+
+
+def prepared_chunks(chunks: Chunks, bounds: Bounds, *, clip: bool) -> Chunks:
+    """The chunks, all of them within the bounds: looked at once before anything is released."""
+    change = PreparedBlock(bounds, clip)
+    found = chunks if chunks.changes[-1:] == (change,) else chunks.map(change)
+    return found if chunks.sizes is not None else found.checked()
 
 
 def _norms(rows: Floats) -> Floats:

@@ -7,11 +7,12 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpverify.arrays import Floats, Ints
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import (
     Arithmetic,
     InvalidParameter,
+    NotSupported,
     check_arithmetic,
     check_between,
     check_count,
@@ -22,10 +23,19 @@ from dpverify.errors import (
     settle_fields,
 )
 from dpverify.neighbors import Relation
-from solvers.bounds import Bounds, Data
+from solvers.bounds import Bounds, Data, prepared_chunks
+from solvers.chunks import Chunks
 from solvers.domains import Domain
 from solvers.losses import Loss
-from solvers.privacy.clipped_sums import ELEMENTWISE, ClippedSums, classes_of
+from solvers.privacy.clipped_sums import (
+    ELEMENTWISE,
+    FARTHEST,
+    ChunkedSums,
+    ClippedSums,
+    Wholes,
+    ceil_log2,
+    classes_of,
+)
 from solvers.privacy.noise import Kind, StepNoise
 
 Output: TypeAlias = Literal["average", "last"]
@@ -78,18 +88,27 @@ class DescentSetting:
             )
         return length
 
-    def sums(self, data: Data) -> ClippedSums:
+    def sums(self, data: Data) -> "ClippedSums | ChunkedSums":
         """The data, checked, as sums of clipped gradients."""
+        if isinstance(data, Chunks):
+            return self._chunked(prepared_chunks(data, self.bounds, clip=self.clip_records))
         X, y = self.bounds.prepare(*features_and_labels(data), clip=self.clip_records)  # noqa: N806
-        if self.relation is Relation.REPLACE_ONE and len(X) != self.records:
+        self._check_shape(X.shape)
+        clip = self.clipping_norm(X.shape[1] * classes_of(self.loss))
+        return ClippedSums.of(self.loss, (X, y), norm=float(self.bounds.norm), clip=clip)
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        if self.relation is Relation.REPLACE_ONE and shape[0] != self.records:
             raise InvalidParameter(
-                f"records={self.records!r} must be the {len(X)} rows of X: where records are "
+                f"records={self.records!r} must be the {shape[0]} rows of X: where records are "
                 "replaced, how many there are is public"
             )
-        dimension = X.shape[1] * classes_of(self.loss)
-        self.domain.check_dimension(dimension)
-        clip = self.clipping_norm(dimension)
-        return ClippedSums.of(self.loss, (X, y), norm=float(self.bounds.norm), clip=clip)
+        self.domain.check_dimension(shape[1] * classes_of(self.loss))
+
+    def _chunked(self, chunks: Chunks) -> ChunkedSums:
+        self._check_shape(chunks.shape)
+        clip = self.clipping_norm(chunks.shape[1] * classes_of(self.loss))
+        return ChunkedSums(self.loss, chunks, norm=float(self.bounds.norm), clip=clip)
 
     def radius(self, dimension: int) -> float:
         """How far the domain reaches from the start, which is θ = 0 or else its projection."""
@@ -112,8 +131,8 @@ class Method(Protocol):
     def divisor(self) -> float: ...
     def rate(self, dimension: int) -> float: ...
     def gradient_sums(
-        self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator
-    ) -> Ints: ...
+        self, sums: ClippedSums | ChunkedSums, parameters: Floats, rng: np.random.Generator
+    ) -> Wholes: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +147,15 @@ class Path:
         return self.setting.domain.project(np.zeros((count, dimension)))
 
     def after(self, parameters: Floats, released: Floats) -> Floats:
-        """The projection of θ − η·(released/n + ridge·θ)."""
-        gradient = released / self.divisor + float(self.setting.ridge) * parameters
-        return self.setting.domain.project(parameters - self.learning_rate * gradient)
+        """The projection of θ − η·(released/n + ridge·θ).
+
+        A path that leads away for ever, since η is too large, ends at numbers that floats hold.
+        """
+        with np.errstate(over="ignore"):
+            gradient = released / self.divisor + float(self.setting.ridge) * parameters
+            moved = parameters - self.learning_rate * gradient
+        farthest = math.ldexp(FARTHEST, -ceil_log2(float(self.setting.bounds.norm)))
+        return self.setting.domain.project(np.clip(moved, -farthest, farthest))
 
     def result(self, gradients: Floats, output: Output) -> Floats:
         """The last iterate, or the average of all from the start on."""
@@ -219,7 +244,9 @@ def above(value: float) -> float:
     return math.nextafter(value, math.inf)
 
 
-def _gradients(method: Method, sums: ClippedSums, size: int, rng: np.random.Generator) -> Floats:
+def _gradients(
+    method: Method, sums: ClippedSums | ChunkedSums, size: int, rng: np.random.Generator
+) -> Floats:
     """The noisy gradient sums of `size` runs: an array (size, steps, d)."""
     noise, path = method.noise(sums.dimension), path_of(method, sums.dimension)
     result = np.empty((size, int(method.steps), sums.dimension))
@@ -232,6 +259,8 @@ def _gradients(method: Method, sums: ClippedSums, size: int, rng: np.random.Gene
 
 
 def features_and_labels(data: Data) -> tuple[ArrayLike, ArrayLike]:
+    if isinstance(data, Chunks):
+        raise NotSupported("data in chunks must be gathered() for this mechanism")
     try:
         X, y = data  # noqa: N806
     except (TypeError, ValueError):

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from dpverify.arrays import Floats, Ints
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_positive, settle_fields
 from dpverify.guarantees import PureDP, ZeroConcentratedDP
@@ -26,7 +26,7 @@ from solvers.descent import (
     check_output,
     released,
 )
-from solvers.privacy.clipped_sums import ClippedSums
+from solvers.privacy.clipped_sums import ChunkedSums, ClippedSums, Wholes
 from solvers.privacy.noise import Budget, StepNoise, check_budget, kind_of, noise_ratio
 
 
@@ -129,10 +129,10 @@ class GradientDescent:
 
     def gradient_sums(
         self,
-        sums: ClippedSums,
+        sums: ClippedSums | ChunkedSums,
         parameters: Floats,
         rng: np.random.Generator,  # noqa: ARG002  # no batch to draw
-    ) -> Ints:
+    ) -> Wholes:
         return sums.total(parameters)
 
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:

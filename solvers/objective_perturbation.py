@@ -160,8 +160,8 @@ class ObjectivePerturbation:
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent private fits: an array (size, d)."""
         check_draw(size, rng)
-        prepared = self.problem.prepare(data)
-        d = self.problem.size(prepared[0])
+        prepared = self.problem.prepared(data)
+        d = self.problem.parameters(prepared)
         noise = self.noise(d)
         if self.arithmetic == "real":
             return self.solve(prepared, noise.draw_real(size, d, rng)).points

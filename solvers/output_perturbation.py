@@ -128,8 +128,9 @@ class OutputPerturbation:
 
     def solve(self, data: Data) -> Solution:
         """The minimum, certified to be near enough; it must not be released without noise."""
-        size = self.problem.size(self.problem.prepare(data)[0])
-        return self.problem.minimize(data, within=self.tolerance(size))
+        prepared = self.problem.prepared(data)
+        size = self.problem.parameters(prepared)
+        return self.problem.minimize(prepared, within=self.tolerance(size))
 
     def certificate(self, data: Data) -> MinimumCertificate:
         """What is known about the solve on this dataset."""

@@ -1,30 +1,58 @@
-"""Private selection among hyper-parameter settings, within the model's budget."""
+"""Private choice among hyper-parameter settings, within one budget.
 
-from collections.abc import Callable, Sequence
+Two ways are known. *Splitting* fits every candidate on an equal part of the budget and chooses by
+noisy max. *Repetition* fits candidates drawn at random, a random number of times, and releases
+nothing but the one run whose private score is best: that costs three times what one run costs,
+however many candidates there are. [Theorem private-selection]
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, check_real
-from dpverify.guarantees import Guarantee
+from dpverify.errors import InvalidParameter, NotSupported, check_count, check_member, check_real
+from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 from dpverify.ledger.guards import is_guarded
-from dpverify.mechanisms import NoisyMax
+from dpverify.mechanisms import BestOf, DiscreteLaplace, NoisyMax
+from dpverify.mechanisms.inputs import RANDOM_BITS
 from dpverify.neighbors import Relation
-from solvers.estimators.declarations import Declaration, RandomState, fraction, generator, together
+from dpverify.pairs import LeakyResponsePair
+from dpverify.theorems import PRIVATE_SELECTION
+from solvers.estimators.declarations import (
+    Budget,
+    Declaration,
+    RandomState,
+    fraction,
+    generator,
+    spent,
+    together,
+)
+from solvers.estimators.surroundings import watched
+
+Way: TypeAlias = Literal["auto", "repetition", "splitting"]
 
 PREDICTED_ALONE = (
     "a record's prediction depends on that record and the model alone, to the last bit"
 )
+ALL_RUNS = "what the fit of each candidate assumes, not only of the one that is kept"
+UNSEEN = "how many runs there were is not seen, neither in memory nor by the clock"
 
 _UNITS = float(1 << 20)
+_FEW = 3  # up to so many candidates a part of the budget is more than a third of it
+_RUNS = 3  # runs a candidate, on average
 
 
 def _kept_has(name: str) -> Callable[[Any], bool]:
@@ -36,59 +64,18 @@ def _kept_has(name: str) -> Callable[[Any], bool]:
     return has
 
 
-class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """The best of several settings of a private model, within the model's own budget.
+class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """What the selections share: candidates, one kept model, one claim."""
 
-    Every candidate is fitted on an equal part of the budget; which one is kept is decided by noisy
-    max on `share` of ε, and the rest is thrown away. The score counts the records that a candidate
-    gets right: one record moves it by at most one, and none falls where one is added. A regression
-    is scored by minus the sum of its absolute errors, each cut at twice the label bound. All
-    releases together are within the budget by basic composition, adaptively: the selection is
-    about models that were already released.
+    estimator: Any
+    method: Way
+    share: float
+    runs: int | None
+    random_state: RandomState
 
-    Parameters
-    ----------
-    estimator : private classifier or regressor
-        Its `budget` is the budget of everything.
-    candidates : sequence of dict
-        Parameters to set, one dict a candidate; fixed before the data is seen.
-    share : float
-        The part of ε that the selection gets.
-    random_state : int, Generator, RandomState or None
-        Where all noise comes from; that of the estimator is not used.
-
-    Attributes
-    ----------
-    best_estimator_, best_index_
-        The candidate that was kept, and its number.
-    claim_ : Claim
-        What all fits and the selection cost together.
-
-    >>> from dpverify import PureDP
-    >>> from solvers import PrivateMedian
-    >>> ages = np.repeat([20.0, 30.0, 90.0], [30, 10, 10])
-    >>> median = PrivateMedian(budget=PureDP(epsilon=4.0), low=0.0, high=100.0,
-    ...                        relation=Relation.ADD_REMOVE)
-    >>> search = PrivateSelection(median, candidates=[{"quantile": 0.5}, {"quantile": 0.9}],
-    ...                           random_state=0)
-    >>> search.fit(ages.reshape(-1, 1), ages).best_params_
-    {'quantile': 0.5}
-    >>> search.claim_.guarantee
-    PureDP(epsilon=4.0)
-    """
-
-    def __init__(
-        self,
-        estimator: Any = None,  # noqa: ANN401  # any private model
-        *,
-        candidates: Sequence[dict[str, Any]] = (),
-        share: float = 0.1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.candidates = candidates
-        self.share = share
-        self.random_state = random_state
+    @abstractmethod
+    def _settings(self) -> list[dict[str, Any]]:
+        """The candidates, as parameters to set."""
 
     @property
     def budget(self) -> Guarantee | None:
@@ -102,40 +89,114 @@ class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         found: Relation | str | None = self.estimator.relation
         return found
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> "PrivateSelection":  # noqa: N803
-        """Fit every candidate, keep one."""
+    @watched
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
+        """Fit candidates, keep one."""
         if is_guarded(self.estimator):
             raise InvalidParameter(
                 f"estimator={type(self.estimator).__name__}(…) must not be guarded: guard the "
-                "PrivateSelection, which costs more than its fits"
+                f"{type(self).__name__}, which costs more than its fits"
             )
         declared = Declaration.of(self.budget, self.relation)
-        models = self._models(declared)
+        settings = self._checked()
+        check_member("method", self.method, ("auto", "repetition", "splitting"))
+        few = "splitting" if len(settings) <= _FEW else "repetition"
+        self.method_: str = few if self.method == "auto" else self.method
+        check_real("share", self.share)
+        if not 0.0 < self.share < 1.0:
+            raise InvalidParameter(f"share={self.share!r} must lie strictly between 0 and 1")
         largest = _range(self.estimator)
+        rng = generator(self.random_state)
+        labels = column_or_1d(y, warn=True)  # one label a record, or a score would mix records
+        kept = (self._split if self.method_ == "splitting" else self._repeat)(
+            settings, declared, largest, (X, labels, rng)
+        )
+        self.best_index_, self.best_estimator_, self.claim_, self.best_score_ = kept
+        self.best_params_ = dict(settings[self.best_index_])
+        return self
+
+    def _checked(self) -> list[dict[str, Any]]:
+        settings = self._settings()
+        if len(settings) < 2:
+            raise InvalidParameter(f"candidates={tuple(settings)!r} must be at least two")
+        for changes in settings:
+            if {"budget", "relation", "random_state"} & set(changes):
+                raise InvalidParameter(
+                    f"candidate={changes!r} must not change the budget, relation or random_state"
+                )
+            clone(self.estimator).set_params(**changes)  # a name that it does not have is refused
+        return settings
+
+    def _split(
+        self,
+        settings: list[dict[str, Any]],
+        declared: Declaration,
+        largest: float | None,
+        given: "_Given",
+    ) -> "_Kept":
+        """Every candidate on its part of the budget, one of them by noisy max."""
+        X, labels, rng = given  # noqa: N806
+        share = float(self.share)
+        part = fraction(declared.budget, (1.0 - share) / len(settings))
         pick = NoisyMax(
-            epsilon=fraction(declared.budget, float(self.share)).epsilon,
+            epsilon=fraction(declared.budget, share).epsilon,
             score_sensitivity=1.0 if largest is None else _UNITS,
             monotone=declared.relation is Relation.ADD_REMOVE,
         )
-        rng = generator(self.random_state)
-        labels = column_or_1d(y, warn=True)  # one label a record, or a score would mix records
+        models = [self._fitted(changes, part, given) for changes in settings]
+        scores = [_score(model, X, labels, largest) for model in models]
+        best = int(pick.sample(scores, 1, rng=rng)[0])
+        whole = together([*(model.claim_ for model in models), pick.claim], declared)
+        assumes = (*whole.assumes, PREDICTED_ALONE)
+        claim = Claim(whole.guarantee, whole.relation, whole.theorem, assumes)
+        return best, models[best], claim, None
+
+    def _repeat(
+        self,
+        settings: list[dict[str, Any]],
+        declared: Declaration,
+        largest: float | None,
+        given: "_Given",
+    ) -> "_Kept":
+        """Candidates drawn at random until a coin says stop; the run of the best score is kept.
+
+        After each run it ends with probability 1/`runs`, so their number is geometric, exactly, and
+        has nothing to do with the data. Of runs with equal scores the first is kept, which has the
+        same distribution as one of them at random.
+        """
+        X, labels, rng = given  # noqa: N806
+        mean = _RUNS * len(settings) if self.runs is None else self.runs
+        check_count("runs", mean)
+        if mean < 2:
+            raise InvalidParameter(f"runs={mean!r} must be at least 2")
+        one = run_budget(declared.budget, int(mean))
+        scoring = _scoring(one, float(self.share), largest)
+        part = _less(one, scoring)
+        best: _Kept | None = None
+        highest = -math.inf
+        while True:
+            index = int(rng.integers(len(settings)))
+            model = self._fitted(settings[index], part, given)
+            exact = int(_score(model, X, labels, largest))
+            seen = int(scoring.sample(exact, 1, rng=rng)[0])
+            if best is None or seen > highest:
+                highest = seen
+                whole = together([model.claim_, scoring.claim], Declaration.of(one, self.relation))
+                best = index, model, _selected(whole, declared), seen
+            if rng.integers(int(mean)) == 0:
+                return best
+
+    def _fitted(self, changes: dict[str, Any], part: Budget, given: "_Given") -> Any:  # noqa: ANN401
+        """A candidate, fitted; it keeps no generator."""
+        X, labels, rng = given  # noqa: N806
+        model = clone(self.estimator).set_params(**changes, budget=part)
         try:
-            for model in models:
-                model.set_params(random_state=rng)  # itself: a copy would repeat noise
-                model.fit(X, labels)
+            model.set_params(random_state=rng)  # itself: a copy would repeat noise
+            model.fit(X, labels)
         finally:
             # Whoever holds a generator can run it backwards, and take the noise away.
-            for model in models:
-                model.set_params(random_state=None)
-        scores = [_score(model, X, labels, largest) for model in models]
-        self.best_index_ = int(pick.sample(scores, 1, rng=rng)[0])
-        self.best_estimator_ = models[self.best_index_]
-        self.best_params_ = dict(self.candidates[self.best_index_])
-        claims = [*(model.claim_ for model in models), pick.claim]
-        whole = together(claims, declared)
-        assumes = (*whole.assumes, PREDICTED_ALONE)
-        self.claim_ = Claim(whole.guarantee, whole.relation, whole.theorem, assumes)
-        return self
+            model.set_params(random_state=None)
+        return model
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
         """The same method of the kept candidate."""
@@ -183,22 +244,179 @@ class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return float(self.best_estimator_.score(X, y))
 
-    def _models(self, declared: Declaration) -> list[Any]:
-        """The candidates, each on its part of what the selection leaves."""
-        check_real("share", self.share)
-        if not 0.0 < self.share < 1.0:
-            raise InvalidParameter(f"share={self.share!r} must lie strictly between 0 and 1")
-        if len(self.candidates) < 2:
-            raise InvalidParameter(f"candidates={self.candidates!r} must be at least two")
-        part = fraction(declared.budget, (1.0 - float(self.share)) / len(self.candidates))
-        models = []
-        for changes in self.candidates:
-            if {"budget", "relation", "random_state"} & set(changes):
-                raise InvalidParameter(
-                    f"candidate={changes!r} must not change the budget, relation or random_state"
-                )
-            models.append(clone(self.estimator).set_params(**changes, budget=part))
-        return models
+
+class PrivateSelection(_Search):
+    """The best of several settings of a private model, within the model's own budget.
+
+    *Splitting*, for up to three candidates: every candidate is fitted on an equal part of the
+    budget; which one is kept is decided by noisy max on `share` of ε. All releases together are
+    within the budget by basic composition, adaptively: the selection is about models that were
+    already released.
+
+    *Repetition*, for more: a candidate is drawn at random, fitted, and scored with noise; that is
+    one run. After each run it ends with probability 1/`runs`, and only the run with the best noisy
+    score is released. If one run is ε-DP, all is 3ε-DP, with any number of candidates and runs; for
+    (ε, δ) a run's δ is also divided by `runs`. [Theorem private-selection]
+
+    The score counts the records that a candidate gets right: one record moves it by at most one. A
+    regression is scored by minus the sum of its absolute errors, each cut at twice the label bound.
+
+    Parameters
+    ----------
+    estimator : private classifier or regressor
+        Its `budget` is the budget of everything.
+    candidates : sequence of dict
+        Parameters to set, one dict a candidate; fixed before the data is seen.
+    method : {"auto", "repetition", "splitting"}
+        "auto" splits the budget among up to three candidates.
+    share : float
+        The part of ε that scores get: of the whole, or of each run.
+    runs : int or None
+        How many runs there are on average; three a candidate by default. More cost no ε, but time.
+    random_state : int, Generator, RandomState or None
+        Where all noise comes from; that of the estimator is not used.
+
+    Attributes
+    ----------
+    best_estimator_, best_index_, best_params_
+        The candidate that was kept, its number, and its parameters.
+    best_score_ : int or None
+        Its noisy score, which is part of what repetition releases.
+    claim_ : Claim
+        What all fits and the selection cost together.
+    method_ : str
+        "repetition" or "splitting".
+
+    >>> from dpverify import PureDP
+    >>> from solvers import PrivateMedian
+    >>> ages = np.repeat([20.0, 30.0, 90.0], [30, 10, 10])
+    >>> median = PrivateMedian(budget=PureDP(epsilon=4.0), low=0.0, high=100.0,
+    ...                        relation=Relation.ADD_REMOVE)
+    >>> search = PrivateSelection(median, candidates=[{"quantile": 0.5}, {"quantile": 0.9}],
+    ...                           random_state=0)
+    >>> search.fit(ages.reshape(-1, 1), ages).best_params_
+    {'quantile': 0.5}
+    >>> search.claim_.guarantee
+    PureDP(epsilon=4.0)
+    """
+
+    def __init__(  # noqa: PLR0913  # as many as it has parameters
+        self,
+        estimator: Any = None,  # noqa: ANN401  # any private model
+        *,
+        candidates: Sequence[dict[str, Any]] = (),
+        method: Way = "auto",
+        share: float = 0.1,
+        runs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.candidates = candidates
+        self.method = method
+        self.share = share
+        self.runs = runs
+        self.random_state = random_state
+
+    def _settings(self) -> list[dict[str, Any]]:
+        return [dict(changes) for changes in self.candidates]
+
+
+class PrivateGridSearch(_Search):
+    """Grid search for a private model, within the model's own budget.
+
+    The interface is that of scikit-learn's `GridSearchCV`, but all combinations of `param_grid` are
+    compared by private scores, as `PrivateSelection` does it, and only the best is released. There
+    are no folds and no `cv_results_`: what is not released costs nothing.
+
+    >>> from dpverify import PureDP
+    >>> from solvers import PrivateLogisticRegression
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (2000, 2))
+    >>> model = PrivateLogisticRegression(budget=PureDP(epsilon=9.0), norm_bound=1.0,
+    ...                                   relation=Relation.ADD_REMOVE, classes=(False, True))
+    >>> grid = {"ridge": [1.0, 10.0, 1e9], "fit_intercept": [True, False]}
+    >>> search = PrivateGridSearch(model, grid, random_state=1).fit(X, X[:, 0] > 0)
+    >>> search.best_params_["ridge"] < 1e9, search.claim_.guarantee
+    (True, PureDP(epsilon=9.0))
+    """
+
+    def __init__(  # noqa: PLR0913  # as many as it has parameters
+        self,
+        estimator: Any = None,  # noqa: ANN401  # any private model
+        param_grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]] = (),
+        *,
+        method: Way = "auto",
+        share: float = 0.1,
+        runs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.method = method
+        self.share = share
+        self.runs = runs
+        self.random_state = random_state
+
+    def _settings(self) -> list[dict[str, Any]]:
+        try:
+            return list(ParameterGrid(self.param_grid))
+        except (TypeError, ValueError) as refusal:
+            raise InvalidParameter(
+                f"param_grid={self.param_grid!r} must be lists of values by parameter: {refusal}"
+            ) from None
+
+
+_Given: TypeAlias = tuple[ArrayLike, NDArray[Any], np.random.Generator]
+_Kept: TypeAlias = tuple[int, Any, Claim, int | None]
+
+
+@lru_cache(maxsize=256)
+def run_budget(budget: Budget, runs: int) -> Budget:
+    """What one run may cost, if the best of a geometric number of them is to keep to the budget.
+
+    A third of ε. For (ε, δ) the bound of the theorem is computed, and ε lowered until it holds.
+
+    >>> run_budget(PureDP(epsilon=3.0), 60).epsilon > 0.999999999
+    True
+    """
+    if isinstance(budget, PureDP):
+        return fraction(budget, 1.0 / 3.0)
+    delta = 0.99 * budget.delta / runs
+    for tries in range(1, 1000):
+        one = ApproxDP(epsilon=budget.epsilon / 3.0 * 0.999**tries, delta=delta)
+        best = BestOf(LeakyResponsePair(one), runs="geometric", mean=float(runs))
+        if best.pair(Relation.ADD_REMOVE).delta(budget.epsilon) <= budget.delta:
+            return one
+    raise NotSupported(
+        f"budget={budget!r} must allow runs={runs!r}: no budget of a run is known to"
+    )
+
+
+def _scoring(one: Budget, share: float, largest: float | None) -> DiscreteLaplace:
+    """The noise of scores, on that share of a run's ε; rounded up."""
+    moved = 1 if largest is None else int(_UNITS)
+    scale = math.nextafter(moved / (one.epsilon * share), math.inf)
+    return DiscreteLaplace(scale, sensitivity=moved)
+
+
+def _less(one: Budget, scoring: DiscreteLaplace) -> Budget:
+    """What scoring leaves of a run for its fit, rounded down."""
+    left = (one.epsilon - spent(scoring.claim.guarantee)[0]) * (1.0 - 2.0**-50)
+    return PureDP(epsilon=left) if isinstance(one, PureDP) else ApproxDP(left, one.delta)
+
+
+def _selected(run: Claim, declared: Declaration) -> Claim:
+    """The claim of the best of all runs, from that of the kept one."""
+    assumes = (
+        f"each run costs at most {run.guarantee}, by {run.theorem}",
+        *run.assumes,
+        ALL_RUNS,
+        UNSEEN,
+        PREDICTED_ALONE,
+        RANDOM_BITS,
+    )
+    return Claim(
+        declared.budget, declared.relation, PRIVATE_SELECTION, tuple(dict.fromkeys(assumes))
+    )
 
 
 def _range(estimator: Any) -> float | None:  # noqa: ANN401

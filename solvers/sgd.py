@@ -37,7 +37,7 @@ from solvers.descent import (
     check_output,
     released,
 )
-from solvers.privacy.clipped_sums import ClippedSums
+from solvers.privacy.clipped_sums import ChunkedSums, ClippedSums, Wholes, exact_zeros
 from solvers.privacy.noise import StepNoise, check_budget, kind_of
 from solvers.privacy.theorems import NOISY_BATCHES, POISSON_REPLACED
 
@@ -80,8 +80,10 @@ class PoissonBatches:
         """One step, as the accountant sees it."""
         return Subsampled(noise, rate=self.drawn_rate)
 
-    def totals(self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator) -> Ints:
-        result = np.empty((len(parameters), sums.dimension), np.int64)
+    def totals(
+        self, sums: ClippedSums | ChunkedSums, parameters: Floats, rng: np.random.Generator
+    ) -> Wholes:
+        result = exact_zeros((len(parameters), sums.dimension), sums.records)
         step = max(1, _CELLS // max(1, sums.records))
         for start in range(0, len(parameters), step):
             few = slice(start, start + step)
@@ -126,7 +128,14 @@ class FixedBatches:
     def part(self, noise: Gaussian | Laplace, records: int) -> Composable:
         return SubsampledWithoutReplacement(noise, batch=self.size, population=records)
 
-    def totals(self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator) -> Ints:
+    def totals(
+        self, sums: ClippedSums | ChunkedSums, parameters: Floats, rng: np.random.Generator
+    ) -> Wholes:
+        if isinstance(sums, ChunkedSums):
+            raise NotSupported(
+                f"batches={self!r} must be PoissonBatches for data in chunks: picked records are "
+                "not next to each other"
+            )
         return sums.total_of_batches(parameters, self._batches(len(parameters), sums.records, rng))
 
     def _batches(self, count: int, records: int, rng: np.random.Generator) -> Ints:
@@ -233,8 +242,8 @@ class StochasticGradientDescent:
         return float(self.learning_rate)
 
     def gradient_sums(
-        self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator
-    ) -> Ints:
+        self, sums: ClippedSums | ChunkedSums, parameters: Floats, rng: np.random.Generator
+    ) -> Wholes:
         return self.batches.totals(sums, parameters, rng)
 
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:

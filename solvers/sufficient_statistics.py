@@ -9,7 +9,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
-from dpverify.arrays import Floats, Ints
+from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import (
@@ -31,10 +31,11 @@ from dpverify.theorems import (
     NORM_MECHANISM,
     Theorem,
 )
-from solvers.bounds import Bounds, Data
+from solvers.bounds import Bounds, Data, prepared_chunks
+from solvers.chunks import Block, Chunks
 from solvers.descent import above, features_and_labels
 from solvers.domains import Domain, WholeSpace
-from solvers.privacy.clipped_sums import MOST_RECORDS
+from solvers.privacy.clipped_sums import Wholes, exact_zeros
 from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio
 
 PureNoise: TypeAlias = Literal["laplace", "norm"]
@@ -144,22 +145,33 @@ class SufficientStatistics:
             arithmetic=self.arithmetic,
         )
 
-    def sums(self, data: Data) -> tuple[Ints, int]:
+    def sums(self, data: Data) -> tuple[Wholes, int]:
         """The scaled statistics of the data, exactly, as multiples of 2^exponent."""
+        if isinstance(data, Chunks):
+            chunks = prepared_chunks(data, self.bounds, clip=self.clip_records)
+            self.domain.check_dimension(chunks.shape[1])
+            return self._vector(chunks.total(self._total)), 2 * self._exponent
         X, y = self.bounds.prepare(*features_and_labels(data), clip=self.clip_records)  # noqa: N806
-        if len(X) > MOST_RECORDS:
-            raise InvalidParameter(f"X has {len(X)} rows; there must be at most {MOST_RECORDS}")
         self.domain.check_dimension(X.shape[1])
-        exponent = math.frexp(float(self.bounds.norm))[1] - _BITS
-        # Towards zero, so that no record becomes longer: whole numbers of at most 20 bits.
-        rows = np.trunc(np.ldexp(np.column_stack([X, np.ldexp(y, self.label_exponent)]), -exponent))
-        total = np.zeros((X.shape[1], X.shape[1] + 1), np.int64)
-        for start in range(0, len(X), _BLOCK):
-            block = rows[start : start + _BLOCK]
-            total += (block[:, :-1].T @ block).astype(np.int64)  # exact: at most 2^52
-        return self._vector(total), 2 * exponent
+        return self._vector(self._total((X, y))), 2 * self._exponent
 
-    def _vector(self, total: Ints) -> Ints:
+    @property
+    def _exponent(self) -> int:
+        return math.frexp(float(self.bounds.norm))[1] - _BITS
+
+    def _total(self, block: Block) -> Wholes:
+        """Σ x·(x, y)ᵀ, exactly."""
+        X, y = block  # noqa: N806
+        # Towards zero, so that no record becomes longer: whole numbers of at most 20 bits.
+        scaled = np.column_stack([X, np.ldexp(y, self.label_exponent)])
+        rows = np.trunc(np.ldexp(scaled, -self._exponent))
+        total = exact_zeros((X.shape[1], X.shape[1] + 1), len(X))
+        for start in range(0, len(X), _BLOCK):
+            few = rows[start : start + _BLOCK]
+            total += (few[:, :-1].T @ few).astype(np.int64)  # exact: at most 2^52
+        return total
+
+    def _vector(self, total: Wholes) -> Wholes:
         """Diagonal, entries above it (times 181/128 where ℓ2 counts), and Xᵀy."""
         d = len(total)
         upper = total[:, :d][np.triu_indices(d, 1)]

@@ -6,10 +6,13 @@ is drawn. A fitted model has `claim_`, and `certificate_` where a solver had to 
 """
 
 from dpverify.errors import check_member
+from solvers.estimators.bayes import PrivateNaiveBayes
 from solvers.estimators.classifiers import PrivateClassifier, PrivateLogisticRegression, PrivateSVM
 from solvers.estimators.declarations import PrivateEstimator
 from solvers.estimators.median import PrivateMedian
+from solvers.estimators.pipeline import PrivatePipeline
 from solvers.estimators.regression import PrivateLinearRegression, PrivateRegressor
+from solvers.estimators.standardizer import PrivateStandardizer
 from solvers.registry import LOSSES
 
 __all__ = [
@@ -17,8 +20,11 @@ __all__ = [
     "PrivateLinearRegression",
     "PrivateLogisticRegression",
     "PrivateMedian",
+    "PrivateNaiveBayes",
+    "PrivatePipeline",
     "PrivateRegressor",
     "PrivateSVM",
+    "PrivateStandardizer",
     "model_for",
 ]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +17,19 @@ from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 from solvers import defaults
 from solvers.bounds import Bounds
+from solvers.chunks import Chunks
 from solvers.domains import Domain
+from solvers.estimators.blocks import (
+    EncodedBlock,
+    OneClass,
+    check_chunked,
+    declared_classes,
+    encoded,
+    read_chunks,
+)
 from solvers.estimators.declarations import Declaration, generator, together
 from solvers.estimators.fitting import FitRequest, Fitted, LinearModel, fit_weights
 from solvers.losses import HuberHinge, Logistic, Loss, Softmax
-from solvers.privacy.clipped_sums import MOST_RECORDS
 from solvers.registry import domain_named, loss_named
 
 LABELS_READ_OFF = "which labels occur is public: no classes were declared, so they were read off y"
@@ -36,17 +44,28 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
     classes: Sequence[Any] | None = None
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
-        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound."""
+    def fit(self, X: ArrayLike | Chunks, y: ArrayLike | None = None) -> Self:  # noqa: N803
+        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
+
+        `X` may be `solvers.Chunks`, which has the labels in it.
+        """
         declared, rows = self._declared()
         bounds = Bounds(norm=rows.norm, labels=(-1.0, 1.0))
         request = self._request(declared, bounds, self.method)
         rng = generator(self.random_state)
-        features, given = validate_data(
-            self, X, y, dtype=np.float64, ensure_min_samples=declared.least_records
-        )
-        classes, indices = self._encoded(given)
-        prepared, _ = rows.prepare(features, np.zeros(len(indices)))
+        prepared: Floats | Chunks
+        indices: Ints | Chunks
+        if isinstance(X, Chunks):
+            check_chunked(y)
+            classes = declared_classes(self.classes)
+            encoding = X.map(EncodedBlock(rows, classes))
+            prepared = indices = read_chunks(self, encoding, rows, declared)
+        else:
+            features, given = validate_data(
+                self, X, y, dtype=np.float64, ensure_min_samples=declared.least_records
+            )
+            classes, indices = self._encoded(given)
+            prepared, _ = rows.prepare(features, np.zeros(len(indices)))
         method, self.reason_ = self._chosen(len(classes), declared, prepared)
         request = replace(request, method=method)
         self.joint_ = len(classes) > 2 and request.method != "objective" and self._has_joint
@@ -82,13 +101,11 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             if self.classes is not None:
                 raise InvalidParameter(f"classes={self.classes!r} must be at least two")
             raise InvalidParameter("classes=None must be declared: y has one class only, or none")
-        outside = ~np.isin(labels, classes)
-        if outside.any():
-            listed = ", ".join(str(label) for label in classes)
-            raise InvalidParameter(f"every label in y must be one of: {listed}")
-        return classes, np.searchsorted(classes, labels)
+        return classes, encoded(labels, classes)
 
-    def _chosen(self, classes: int, declared: Declaration, rows: Floats) -> tuple[str, str]:
+    def _chosen(
+        self, classes: int, declared: Declaration, rows: Floats | Chunks
+    ) -> tuple[str, str]:
         """The method, where the caller leaves it open, by public numbers alone; and why."""
         if self.method != "auto":
             return self.method, "it was asked for"
@@ -98,8 +115,6 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         if self.records is None and declared.relation is Relation.ADD_REMOVE:
             return other, "no number of records was declared"
         records = defaults.public_records(self.records, declared.relation, len(rows))
-        if records > MOST_RECORDS // 2:
-            return other, f"{records} records may be more than sums of gradients take"
         parts = 1 if classes == 2 or self._has_joint else classes
         follows, why = defaults.follows_gradients(
             declared.share(parts).budget,
@@ -118,25 +133,44 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
 
 def _one_by_one(
-    request: FitRequest, rows: Floats, indices: Ints, classes: int, rng: np.random.Generator
+    request: FitRequest,
+    rows: Floats | Chunks,
+    indices: Ints | Chunks,
+    classes: int,
+    rng: np.random.Generator,
 ) -> list[Fitted]:
     """One direction for two classes; else each class against the others, on equal shares."""
     parts = 1 if classes == 2 else classes
     each = replace(request, declared=request.declared.share(parts))
     return [
-        fit_weights(each, rows, np.where(indices == index, 1.0, -1.0), rng=rng)
+        fit_weights(each, _against(index, rows, indices), rng=rng)
         for index in ([1] if parts == 1 else range(parts))
     ]
 
 
+def _against(
+    index: int, rows: Floats | Chunks, indices: Ints | Chunks
+) -> tuple[Floats, Floats] | Chunks:
+    """One class, with label 1, and the others, with label −1."""
+    if isinstance(rows, Chunks) or isinstance(indices, Chunks):
+        return cast("Chunks", rows).map(OneClass(index))
+    return rows, np.where(indices == index, 1.0, -1.0)
+
+
 def _together(
-    request: FitRequest, rows: Floats, indices: Ints, classes: int, rng: np.random.Generator
+    request: FitRequest,
+    rows: Floats | Chunks,
+    indices: Ints | Chunks,
+    classes: int,
+    rng: np.random.Generator,
 ) -> Fitted:
     """One softmax model of all classes, on the whole budget."""
     labels = tuple(float(index) for index in range(classes))
     bounds = Bounds(norm=request.bounds.norm, labels=labels)
     joint = replace(request, loss=Softmax(classes), bounds=bounds)
-    return fit_weights(joint, rows, indices.astype(np.float64), rng=rng)
+    if isinstance(rows, Chunks) or isinstance(indices, Chunks):
+        return fit_weights(joint, cast("Chunks", rows), rng=rng)
+    return fit_weights(joint, (rows, indices.astype(np.float64)), rng=rng)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

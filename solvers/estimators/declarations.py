@@ -19,6 +19,7 @@ from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION
 from solvers.bounds import Bounds
 from solvers.defaults import INTERCEPT
+from solvers.estimators.surroundings import watched
 
 Budget: TypeAlias = PureDP | ApproxDP
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
@@ -71,6 +72,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     clip: bool = False
     random_state: RandomState = None
 
+    def __init_subclass__(cls, **named: object) -> None:
+        """Whatever surrounds a fit and is not charged stands in its claim."""
+        super().__init_subclass__(**named)
+        if "fit" in vars(cls):
+            setattr(cls, "fit", watched(vars(cls)["fit"]))  # noqa: B010  # mypy knows `fit` as a method
+
 
 def fraction(budget: Budget, part: float) -> Budget:
     """That fraction of ε and of δ, each rounded down.
@@ -100,14 +107,15 @@ def together(claims: Sequence[Claim], declared: Declaration) -> Claim:
 
 def _check_sum(parts: Sequence[Guarantee], budget: Budget) -> None:
     """Raise if the parts spend more than the declared budget: a defect of this library."""
-    pairs = [_spent(part) for part in parts]
-    spent = math.fsum(epsilon for epsilon, _ in pairs), math.fsum(delta for _, delta in pairs)
-    allowed = _spent(budget)
-    if spent[0] > allowed[0] or spent[1] > allowed[1]:
-        raise InvalidParameter(f"parts={spent!r} must not exceed budget={budget!r}")
+    pairs = [spent(part) for part in parts]
+    total = math.fsum(epsilon for epsilon, _ in pairs), math.fsum(delta for _, delta in pairs)
+    allowed = spent(budget)
+    if total[0] > allowed[0] or total[1] > allowed[1]:
+        raise InvalidParameter(f"parts={total!r} must not exceed budget={budget!r}")
 
 
-def _spent(guarantee: Guarantee) -> tuple[float, float]:
+def spent(guarantee: Guarantee) -> tuple[float, float]:
+    """ε and δ, which add up."""
     match guarantee:
         case PureDP(epsilon=epsilon):
             return epsilon, 0.0
@@ -171,6 +179,10 @@ class Rows:
         if self.constant == 0.0:
             return kept, targets
         return np.hstack([kept, np.full((len(kept), 1), self.constant)]), targets
+
+    def width(self, features: int) -> int:
+        """How many columns prepared rows have."""
+        return features if self.constant == 0.0 else features + 1
 
     def split(self, weights: Floats) -> tuple[Floats, Floats]:
         """Coefficients (m, d) and intercepts (m) from weights (m, d + 1), or (m, d)."""

@@ -20,7 +20,8 @@ from dpverify.errors import (
 )
 from dpverify.waiting import telling
 from solvers import defaults
-from solvers.bounds import Bounds
+from solvers.bounds import Bounds, Data
+from solvers.chunks import Chunks
 from solvers.descent import DescentSetting, Output
 from solvers.domains import Ball, Domain, WholeSpace
 from solvers.estimators.declarations import Declaration, PrivateEstimator, Rows, scores
@@ -140,21 +141,24 @@ class LinearModel(PrivateEstimator, ABC):
 
 
 @telling("fitting")
-def fit_weights(
-    request: FitRequest, rows: Floats, labels: Floats, *, rng: np.random.Generator
-) -> Fitted:
+def fit_weights(request: FitRequest, data: Data, *, rng: np.random.Generator) -> Fitted:
     """Fit by the request's method; a number of records that is public must be the true one."""
     if request.records is not None:
-        defaults.public_records(request.records, request.declared.relation, len(rows))
-    return _FITS[request.method](request, rows, labels, rng)
+        defaults.public_records(request.records, request.declared.relation, shape_of(data)[0])
+    return _FITS[request.method](request, data, rng)
 
 
-def _objective(
-    request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
-) -> Fitted:
+def shape_of(data: Data) -> tuple[int, int]:
+    """The numbers of records and of features."""
+    found = data.shape if isinstance(data, Chunks) else np.shape(data[0])
+    return found[0], found[1]
+
+
+def _objective(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
     """Objective perturbation; only the logistic loss has a theorem that spares ln(1 + β/λ)."""
-    dimension = rows.shape[1]
-    charged = 0.0 if isinstance(request.loss, Logistic) else request.loss.smoothness(request.bounds)
+    dimension = shape_of(data)[1]
+    spared = isinstance(request.loss, Logistic) or not request.loss.smooth  # which is refused
+    charged = 0.0 if spared else request.loss.smoothness(request.bounds)
     ridge = request.ridge_for(dimension, smoothness=charged)
     problem = Problem(
         loss=request.loss,
@@ -165,14 +169,14 @@ def _objective(
     mechanism = ObjectivePerturbation(
         problem=problem, budget=request.declared.budget, relation=request.declared.relation
     )
-    return _certified(mechanism, rows, labels, of_objective(mechanism, dimension), rng)
+    return _certified(mechanism, data, of_objective(mechanism, dimension), rng)
 
 
-def _output(request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator) -> Fitted:
+def _output(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
     """Output perturbation; on a ball if one was declared."""
     relation = request.declared.relation
     domain = request.domain or WholeSpace()
-    dimension = rows.shape[1] * classes_of(request.loss)
+    dimension = shape_of(data)[1] * classes_of(request.loss)
     ridge = request.ridge
     lipschitz = request.loss.lipschitz(request.bounds, domain, dimension)
     if not math.isfinite(lipschitz):
@@ -194,7 +198,7 @@ def _output(request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Ge
             norm=request.bounds.norm,
             lipschitz=lipschitz,
             sharpness=request.loss.sharpness,
-            records=defaults.public_records(request.records, relation, len(rows)),
+            records=defaults.public_records(request.records, relation, shape_of(data)[0]),
         )
     problem = Problem(
         loss=request.loss, bounds=request.bounds, regularizer=Ridge(ridge), domain=domain
@@ -202,13 +206,12 @@ def _output(request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Ge
     mechanism = OutputPerturbation(
         problem=problem, budget=request.declared.budget, relation=relation, project=True
     )
-    return _certified(mechanism, rows, labels, of_output(mechanism, dimension), rng)
+    return _certified(mechanism, data, of_output(mechanism, dimension), rng)
 
 
 def _certified(
     mechanism: ObjectivePerturbation | OutputPerturbation,
-    rows: Floats,
-    labels: Floats,
+    data: Data,
     utility: Utility,
     rng: np.random.Generator,
 ) -> Fitted:
@@ -216,7 +219,7 @@ def _certified(
 
     The bound that was asked for, and not the figure of this solve: that depends on the data.
     """
-    weights = mechanism.sample((rows, labels), 1, rng=rng)[0]
+    weights = mechanism.sample(data, 1, rng=rng)[0]
     distance = mechanism.tolerance(len(weights))
     return Fitted(
         weights=weights,
@@ -227,11 +230,9 @@ def _certified(
     )
 
 
-def _gradient(
-    request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
-) -> Fitted:
+def _gradient(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
     """Noisy gradient descent, with every record in every step."""
-    plan = _planned(request, rows)
+    plan = _planned(request, data)
     descent = GradientDescent(
         plan.setting,
         budget=request.declared.budget,
@@ -239,17 +240,15 @@ def _gradient(
         learning_rate=plan.learning_rate,
         output=plan.output,
     )
-    weights = descent.sample((rows, labels), 1, rng=rng)[0]
+    weights = descent.sample(data, 1, rng=rng)[0]
     # The promise is one for averages of gradients that nothing was cut off from.
     utility = of_descent(descent, plan.dimension) if plan.learning_rate is None else None
     return Fitted(weights=weights, claim=descent.claim, utility=utility)
 
 
-def _stochastic(
-    request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
-) -> Fitted:
+def _stochastic(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
     """Noisy gradients of Poisson batches."""
-    plan = _planned(request, rows)
+    plan = _planned(request, data)
     steps, batches, rate = plan.steps, 1.0 / _BATCHES, plan.learning_rate
     if rate is None:  # one epoch for each step of full descent at most
         steps = _BATCHES * min(steps, _BATCHES)
@@ -270,13 +269,11 @@ def _stochastic(
         learning_rate=rate,
         output=plan.output,
     )
-    weights = descent.sample((rows, labels), 1, rng=rng)[0]
+    weights = descent.sample(data, 1, rng=rng)[0]
     return Fitted(weights=weights, claim=descent.claim)
 
 
-def _statistics(
-    request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
-) -> Fitted:
+def _statistics(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
     """Least squares from noisy XᵀX and Xᵀy; on a ball if one was declared."""
     method = SufficientStatistics(
         bounds=request.bounds,
@@ -285,8 +282,8 @@ def _statistics(
         ridge=request.ridge,
         domain=request.domain or WholeSpace(),
     )
-    weights = method.sample((rows, labels), 1, rng=rng)[0]
-    return Fitted(weights=weights, claim=method.claim, ridge=method.ridge_for(rows.shape[1]))
+    weights = method.sample(data, 1, rng=rng)[0]
+    return Fitted(weights=weights, claim=method.claim, ridge=method.ridge_for(shape_of(data)[1]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,14 +297,14 @@ class _Plan:
     output: Output
 
 
-def _planned(request: FitRequest, rows: Floats) -> _Plan:
+def _planned(request: FitRequest, data: Data) -> _Plan:
     """Classifiers follow clipped gradients, and regressions stay in a ball.
 
     The λ of a sum is λ/n of its mean.
     """
     budget, relation = request.declared.budget, request.declared.relation
-    dimension = rows.shape[1] * classes_of(request.loss)
-    public = defaults.public_records(request.records, relation, len(rows))
+    dimension = shape_of(data)[1] * classes_of(request.loss)
+    public = defaults.public_records(request.records, relation, shape_of(data)[0])
     domain = request.domain or WholeSpace()
     longest = request.loss.lipschitz(request.bounds, domain, dimension)
     is_clipped = request.loss.labels != "bounded" and math.isfinite(longest)
@@ -338,12 +335,13 @@ def _planned(request: FitRequest, rows: Floats) -> _Plan:
         setting=replace(setting, clip=chosen.clip),
         dimension=dimension,
         steps=chosen.steps,
-        learning_rate=chosen.learning_rate,
+        # Beyond one over the ridge, steps lead away from the minimum, not towards it.
+        learning_rate=min(chosen.learning_rate, 1.0 / setting.ridge if setting.ridge else math.inf),
         output="last",
     )
 
 
-_FITS: dict[str, Callable[[FitRequest, Floats, Floats, np.random.Generator], Fitted]] = {
+_FITS: dict[str, Callable[[FitRequest, Data, np.random.Generator], Fitted]] = {
     "objective": _objective,
     "output": _output,
     "gradient": _gradient,

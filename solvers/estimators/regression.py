@@ -10,8 +10,10 @@ from sklearn.utils.validation import validate_data
 
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_positive
-from solvers.bounds import Bounds
+from solvers.bounds import Bounds, Data
+from solvers.chunks import Chunks
 from solvers.domains import Ball, Domain
+from solvers.estimators.blocks import TargetBlock, check_chunked, read_chunks
 from solvers.estimators.declarations import generator
 from solvers.estimators.fitting import LinearModel, fit_weights
 from solvers.losses import Loss, Squared
@@ -28,8 +30,11 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         """The method, where the caller leaves it open."""
         return "objective" if loss.smooth else "output"
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
-        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound."""
+    def fit(self, X: ArrayLike | Chunks, y: ArrayLike | None = None) -> Self:  # noqa: N803
+        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
+
+        `X` may be `solvers.Chunks`, which has the targets in it.
+        """
         declared, rows = self._declared()
         if self.label_bound is None:
             raise InvalidParameter(
@@ -37,14 +42,20 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
             )
         check_positive("label_bound", self.label_bound)
         rng = generator(self.random_state)
-        features, targets = validate_data(
-            self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=declared.least_records
-        )
         bound = float(self.label_bound)
+        data: Data
+        if isinstance(X, Chunks):
+            check_chunked(y)
+            data = read_chunks(self, X.map(TargetBlock(rows, bound)), rows, declared)
+        else:
+            features, targets = validate_data(
+                self, X, y, dtype=np.float64, y_numeric=True,
+                ensure_min_samples=declared.least_records,
+            )  # fmt: skip
+            data = rows.prepare(features, targets, label_bound=bound)
         method = self._chosen(self._loss()) if self.method == "auto" else self.method
         request = self._request(declared, Bounds(norm=rows.norm, label_bound=bound), method)
-        prepared, labels = rows.prepare(features, targets, label_bound=bound)
-        fitted = fit_weights(request, prepared, labels, rng=rng)
+        fitted = fit_weights(request, data, rng=rng)
         coefficients, intercepts = rows.split(fitted.weights[None])
         self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
         self._keep([fitted], fitted.claim, method)

@@ -30,9 +30,10 @@ from solvers.bounds import Bounds, Data
 from solvers.descent import features_and_labels
 from solvers.domains import Ball, Domain
 from solvers.losses import Loss, Softmax
-from solvers.privacy.clipped_sums import ELEMENTWISE, MOST_RECORDS
+from solvers.privacy.clipped_sums import ELEMENTWISE, Wholes, exact_zeros
 
-_UNITS = 1 << 30  # the largest loss, in units; 2^21 records then sum up to less than 2^53
+_UNITS = 1 << 30  # the largest loss, in units
+_DEEPEST = 1 << 53  # floats hold whole numbers up to this
 _CELLS = 1 << 20
 _MOST_CANDIDATES = 1 << 20
 
@@ -136,24 +137,32 @@ class ExponentialERM:
             arithmetic=self.arithmetic,
         )
 
-    def sums(self, data: Data) -> Ints:
+    def sums(self, data: Data) -> Wholes:
         """Each candidate's loss summed over the records, in units of Δ·2^-30, from the least."""
         X, y = self.bounds.prepare(*features_and_labels(data), clip=self.clip_records)  # noqa: N806
         if X.shape[1] != self.points.shape[1]:
             raise InvalidParameter(
                 f"X of shape {X.shape} must have {self.points.shape[1]} columns, as candidates do"
             )
-        if len(X) > MOST_RECORDS:
-            raise InvalidParameter(f"X has {len(X)} rows; there must be at most {MOST_RECORDS}")
         unit = self.largest_loss / _UNITS
-        total = np.zeros(len(self.points), np.int64)
+        total = exact_zeros(len(self.points), len(X))
         block = max(1, _CELLS // len(self.points))
         for start in range(0, len(X), block):
             few = slice(start, start + block)
             losses = self.loss.values(row_scores(X[few], self.points), y[few, None])
-            above = np.rint((losses - losses.min(axis=1, keepdims=True)) / unit)
-            total += np.minimum(above, _UNITS).astype(np.int64).sum(axis=0)
+            shares = np.rint((losses - losses.min(axis=1, keepdims=True)) / unit)
+            total += np.minimum(shares, _UNITS).astype(np.int64).sum(axis=0)
         return total if self.penalties is None else total + self._penalty_units
+
+    def _scores(self, data: Data) -> Floats:
+        """Minus the sums, up to what is the same for all candidates; at least −2^53.
+
+        A sum that is cut off 2^53 above the least rises with the least one: so still never down
+        where a record is added, and by at most Δ.
+        """
+        total = self.sums(data)
+        scores: Floats = -np.minimum(total - total.min(), _DEEPEST).astype(np.float64)
+        return scores
 
     @property
     def _penalty_units(self) -> Ints:
@@ -162,13 +171,13 @@ class ExponentialERM:
 
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent choices: an array (size, d) of candidates."""
-        scores = -self.sums(data).astype(np.float64)
+        scores = self._scores(data)
         check_draw(size, rng)
         return self.points[self.choice.sample(scores, size, rng=rng)]
 
     def log_density(self, outputs: ArrayLike, data: Data) -> Floats:
         """For each output, its log probability; −∞ for what is no candidate."""
-        scores = -self.sums(data).astype(np.float64)
+        scores = self._scores(data)
         return self.choice.log_density(self._indices(outputs), scores)
 
     def _indices(self, outputs: ArrayLike) -> Ints:

@@ -40,7 +40,7 @@ from solvers.descent import features_and_labels
 from solvers.domains import Ball
 from solvers.exponential.lattice import CELLS, HALF_SPAN, Boxes, Envelope, LatticeSums
 from solvers.losses import Loss, Softmax
-from solvers.privacy.clipped_sums import ELEMENTWISE, MOST_RECORDS
+from solvers.privacy.clipped_sums import ELEMENTWISE
 
 MOST_DIMENSIONS = 3
 
@@ -162,8 +162,6 @@ class ExponentialOnBall:
                 f"X has {X.shape[1]} columns; exact draws are made for at most {MOST_DIMENSIONS}. "
                 "Gradient descent and objective perturbation have no such limit"
             )
-        if len(X) > MOST_RECORDS:
-            raise InvalidParameter(f"X has {len(X)} rows; there must be at most {MOST_RECORDS}")
         feature = math.frexp(float(self.bounds.norm))[1] - _FEATURE_BITS
         step = math.ldexp(1.0, self.lattice_exponent)
         unit = self.largest_loss / (2 * HALF_SPAN)

@@ -22,7 +22,7 @@ EXPONENTIAL_ACCURACY = "NumPy's exp is within 4 units in the last place"
 _BLOCK = 256  # records summed by the linear algebra library; blocks are summed exactly
 _LARGE = 4096  # records beyond which blocks pay
 _SCORES = 1 << 20  # scores held at once
-_ROOM = 1.0 + 2.0**-30  # covers the rounding of the bounds themselves: a few dozen operations
+ROOM = 1.0 + 2.0**-30  # covers the rounding of the bounds themselves: a few dozen operations
 
 
 class NotSolved(DPVerifyError):
@@ -57,7 +57,7 @@ def gradient_bounds(objective: Objective, points: Floats, linear: Floats) -> Flo
     (True, 8.0)
     """
     gradients, errors = certified_gradients(objective, points, linear)
-    bounds: Floats = (np.linalg.norm(gradients, axis=1) + errors) * _ROOM
+    bounds: Floats = (np.linalg.norm(gradients, axis=1) + errors) * ROOM
     return bounds
 
 
@@ -85,18 +85,31 @@ def _together(objective: Objective, points: Floats, linear: Floats) -> tuple[Flo
     size: Floats = _sizes(slopes) @ lengths
     rest = np.linalg.norm(linear, axis=1) + objective.ridge * np.linalg.norm(points, axis=1)
     total = losses @ lengths + gamma(len(lengths) + 2) * size + 8 * UNIT * (size + rest)
-    errors: Floats = total * (_ROOM + gamma(len(lengths) + objective.dimension))
+    errors: Floats = total * (ROOM + gamma(len(lengths) + objective.dimension))
     return objective.total(slopes, points, linear), errors
 
 
 def _blockwise(objective: Objective, point: Floats, linear: Floats) -> tuple[Floats, Floats]:
     """For one point and many records: short sums in blocks, the blocks exactly."""
+    sums, error, size = block_gradient(objective, point)
+    columns = np.concatenate([sums, (objective.ridge * point)[None], linear[None]]).T
+    gradient = np.array([math.fsum(column.tolist()) for column in columns])
+    rest = float(np.linalg.norm(linear) + objective.ridge * np.linalg.norm(point))
+    rounding = error + BLOCK_ERROR * size + 8 * UNIT * (size + rest)
+    return gradient[None], np.array([rounding * (ROOM + gamma(len(objective.features)))])
+
+
+def block_gradient(objective: Objective, point: Floats) -> tuple[Floats, float, float]:
+    """Σ f′·x in blocks (blocks, d·K), the error of the slopes, and Σ|f′|·‖x‖.
+
+    The blocks themselves err by BLOCK_ERROR times the last.
+    """
     n, d = objective.features.shape
     parts: list[Floats] = []
     errors: list[float] = []
     sizes: list[float] = []
     group = _BLOCK * max(1, _SCORES // (_BLOCK * d))
-    for first in range(0, n, group):
+    for first in range(0, max(n, 1), group):
         rows = objective.features[first : first + group]
         labels = objective.labels[first : first + group]
         lengths = row_lengths(rows)
@@ -104,17 +117,13 @@ def _blockwise(objective: Objective, point: Floats, linear: Floats) -> tuple[Flo
         scores = part.scores(point[None])
         slopes = objective.loss.slopes(scores, labels)
         losses = _slope_errors(part, scores, point[None], lengths)[0]
-        classes = slopes.reshape(len(rows), -1).T
+        width = 1 if slopes.ndim == 2 else slopes.shape[2]
+        classes = slopes.reshape(len(rows), width).T
         sums = [block_sums(column, rows) for column in classes]
         parts.append(np.stack(sums, axis=-1).reshape(len(sums[0]), -1))
         errors.append(float(losses @ lengths))
         sizes.append(float(_sizes(slopes)[0] @ lengths))
-    columns = np.concatenate([*parts, (objective.ridge * point)[None], linear[None]]).T
-    gradient = np.array([math.fsum(column.tolist()) for column in columns])
-    size = math.fsum(sizes)
-    rest = float(np.linalg.norm(linear) + objective.ridge * np.linalg.norm(point))
-    rounding = math.fsum(errors) + BLOCK_ERROR * size + 8 * UNIT * (size + rest)
-    return gradient[None], np.array([rounding * (_ROOM + gamma(n))])
+    return np.concatenate(parts), math.fsum(errors), math.fsum(sizes)
 
 
 def block_sums(weights: Floats, rows: Floats) -> Floats:

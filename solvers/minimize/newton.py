@@ -46,11 +46,11 @@ def minimize(
     n, d = objective.features.shape
     if objective.width == 1 and n * d * (d + 1) // 2 > PRODUCTS:
         begins = [None] * len(linear) if start is None else np.broadcast_to(start, linear.shape)
-        solved = [
+        minima = [
             minimize_large(objective, b, tolerance=tolerance, start=begin)
             for b, begin in zip(linear, begins, strict=True)
         ]
-        return np.array(solved).reshape(linear.shape)
+        return np.array(minima).reshape(linear.shape)
     squares = objective.squares()
     if start is None:
         origin = np.zeros((1, objective.dimension))
@@ -131,7 +131,7 @@ class _Batch:
     ) -> tuple[_State, NDArray[np.bool_]]:
         """One damped step for every row, and which rows it moved."""
         hessians = self.squares.hessians(state.curvatures, self.objective.ridge)
-        directions = -_solved(hessians, state.gradients)
+        directions = -solved(hessians, state.gradients)
         trial = self._at(state.points + directions, linear)
         good = trial.norms <= _SHORTER * shortest
         if good.all():
@@ -167,7 +167,7 @@ class _Batch:
         return moved
 
 
-def _solved(hessians: Floats, gradients: Floats) -> Floats:
+def solved(hessians: Floats, gradients: Floats) -> Floats:
     """H⁻¹·g for each row; of a Hessian that is singular in floats, with a longer diagonal.
 
     Any positive definite matrix gives a direction in which J falls, so this costs speed at most.
@@ -177,9 +177,9 @@ def _solved(hessians: Floats, gradients: Floats) -> Floats:
         traces = np.trace(hessians, axis1=1, axis2=2)
         firm = hessians + (share * traces)[:, None, None] * np.eye(size)
         try:
-            solved = np.linalg.solve(firm, gradients[:, :, None])[:, :, 0]
+            found = np.linalg.solve(firm, gradients[:, :, None])[:, :, 0]
         except np.linalg.LinAlgError:
             continue
-        if np.isfinite(solved).all():
-            return np.asarray(solved, np.float64)
+        if np.isfinite(found).all():
+            return np.asarray(found, np.float64)
     return np.zeros_like(gradients)

@@ -22,7 +22,8 @@ from dpverify.errors import (
     check_positive,
     settle_fields,
 )
-from solvers.bounds import Bounds, Data
+from solvers.bounds import Bounds, Data, prepared_chunks
+from solvers.chunks import Block, Chunks
 from solvers.domains import Domain, Simplex, WholeSpace
 from solvers.losses.base import Loss
 from solvers.losses.softmax import Softmax
@@ -30,6 +31,7 @@ from solvers.minimize import newton
 from solvers.minimize.certificate import MinimumCertificate, NotSolved, gradient_bounds
 from solvers.minimize.conic import ConicProblem
 from solvers.minimize.corners import minimize_corners
+from solvers.minimize.newton_chunked import ChunkedObjective
 from solvers.minimize.objective import MulticlassObjective, Objective
 from solvers.minimize.precise import LossTerm, PreciseSum, minimize_precisely, norm
 from solvers.minimize.precise_corners import minimize_corners_precisely
@@ -110,6 +112,8 @@ class Problem:
 
     def prepare(self, data: Data, *, clip: bool = False) -> tuple[Floats, Floats]:
         """Features and labels as floats that obey the bounds; or refuse."""
+        if isinstance(data, Chunks):
+            raise NotSupported("data in chunks must be gathered() for this")
         if not isinstance(data, tuple) or len(data) != 2:
             raise InvalidParameter(
                 f"data={type(data).__name__} must be a pair: features (n, d) and labels (n)"
@@ -117,6 +121,23 @@ class Problem:
         features, labels = self.bounds.prepare(*data, clip=clip)
         self.domain.check_dimension(features.shape[1])
         return features, labels
+
+    def prepared(self, data: Data) -> tuple[Floats, Floats] | Chunks:
+        """As `prepare`; of data in chunks, chunks that obey the bounds."""
+        if not isinstance(data, Chunks):
+            return self.prepare(data)
+        if not self.plain or not self.loss.smooth or isinstance(self.loss, Softmax):
+            raise NotSupported(
+                f"loss={self.loss.name!r} and domain={self.domain.name!r} must be smooth, with one "
+                "score a record, and the whole space for data in chunks; gradient methods take any"
+            )
+        found = prepared_chunks(data, self.bounds, clip=False)
+        self.domain.check_dimension(found.shape[1])
+        return found
+
+    def parameters(self, data: tuple[Floats, Floats] | Chunks) -> int:
+        """The number of parameters for prepared data."""
+        return data.shape[1] if isinstance(data, Chunks) else self.size(data[0])
 
     def size(self, features: Floats) -> int:
         """The number of parameters: one a feature, or one a feature and class."""
@@ -163,7 +184,8 @@ class Problem:
                     f"domain={self.domain.name!r} must be known to ball arithmetic for minima that "
                     "are certified; gradient methods take any domain"
                 )
-        features, labels = self.prepare(data)
+        prepared = self.prepared(data)
+        size = self.parameters(prepared)
         if not self.ridge > 0.0:
             raise InvalidParameter(
                 f"regularizer={self.regularizer!r} must have a ridge: without strong convexity "
@@ -171,14 +193,17 @@ class Problem:
             )
         if isinstance(self.loss, Softmax) and not self.plain:
             raise NotSupported("the softmax loss is minimized on the whole space, with a ridge")
-        parts = np.zeros((1, self.size(features))) if linear is None else _parts(linear)
-        if parts.shape[1] != self.size(features):
-            raise InvalidParameter(
-                f"linear of shape {parts.shape} must have {self.size(features)} columns"
-            )
+        parts = np.zeros((1, size)) if linear is None else _parts(linear)
+        if parts.shape[1] != size:
+            raise InvalidParameter(f"linear of shape {parts.shape} must have {size} columns")
         unit = self._unit
         aim = None if within is None else float(within) * unit
-        solved = self.in_units(unit).solve((features / unit, labels), parts / unit, solver, aim)
+        scaled: tuple[Floats, Floats] | Chunks
+        if isinstance(prepared, Chunks):
+            scaled = prepared.map(_InUnits(unit))
+        else:
+            scaled = prepared[0] / unit, prepared[1]
+        solved = self.in_units(unit).solve(scaled, parts / unit, solver, aim)
         return solved.in_units(unit)
 
     def objective(self, features: Floats, labels: Floats) -> Objective:
@@ -203,9 +228,16 @@ class Problem:
         )
 
     def solve(
-        self, data: tuple[Floats, Floats], parts: Floats, solver: Solver, aim: float | None
+        self,
+        data: tuple[Floats, Floats] | Chunks,
+        parts: Floats,
+        solver: Solver,
+        aim: float | None,
     ) -> Solution:
-        """In floats, and then precisely where that is not within `aim`."""
+        """In floats, and then precisely where that is not within `aim`.
+
+        What floats cannot settle of data in chunks is read into memory.
+        """
         with np.errstate(all="ignore"):  # what is not finite is not certified
             solution = self._floats(data, parts, solver, aim)
         if aim is None:
@@ -214,12 +246,19 @@ class Problem:
         points, distances = np.clip(solution.points, -limit, limit), solution.distances.copy()
         left = np.flatnonzero(~(distances <= aim))
         for row in left:
-            points[row], distances[row] = self._precise(data, parts[row], points[row], aim, limit)
+            whole = data.gathered() if isinstance(data, Chunks) else data
+            points[row], distances[row] = self._precise(whole, parts[row], points[row], aim, limit)
         return _solution(points, distances, None if len(left) else solution.gradients)
 
     def _floats(
-        self, data: tuple[Floats, Floats], parts: Floats, solver: Solver, aim: float | None
+        self,
+        data: tuple[Floats, Floats] | Chunks,
+        parts: Floats,
+        solver: Solver,
+        aim: float | None,
     ) -> Solution:
+        if isinstance(data, Chunks):
+            return self._passes(ChunkedObjective(self.loss, data, self.ridge), parts, aim)
         if self.loss.smooth:
             start = None
             if solver == "conic" and not isinstance(self.loss, Softmax):
@@ -247,6 +286,15 @@ class Problem:
         )
         return _solution(points, distances, None)
 
+    def _passes(self, objective: ChunkedObjective, parts: Floats, aim: float | None) -> Solution:
+        """By passes over data in chunks, one linear part after the other."""
+        tolerance = newton.TOLERANCE if aim is None else self.ridge * aim / 8.0
+        points = np.array([objective.minimize(b, tolerance=tolerance) for b in parts])
+        bounds = np.array(
+            [objective.gradient_bound(x, b) for x, b in zip(points, parts, strict=True)]
+        )
+        return _solution(points, bounds / self.ridge * (1.0 + 2.0**-50), bounds)
+
     def _by_gap(self, data: tuple[Floats, Floats], parts: Floats, *, refuse: bool) -> Solution:
         conic = ConicProblem(self.loss, data, self.regularizer, self.domain)
         points, distances = np.zeros_like(parts), np.full(len(parts), np.inf)
@@ -273,6 +321,16 @@ class Problem:
         point = np.array([float(x.mid()) for x in cut])
         off = norm([x - arb(float(y)) for x, y in zip(cut, point, strict=True)])
         return point, float_above(arb(bound) + off)
+
+
+@dataclass(frozen=True, slots=True)
+class _InUnits:
+    """Features over a power of two."""
+
+    unit: float
+
+    def __call__(self, block: Block) -> Block:
+        return block[0] / self.unit, block[1]
 
 
 def _parts(linear: ArrayLike) -> Floats:

@@ -9,24 +9,28 @@ the clipping norm.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter, check_positive
+from solvers.chunks import Block, Chunks
 from solvers.losses import Loss, Softmax
 
 ELEMENTWISE = "elementwise float functions depend on their arguments alone"
-MOST_RECORDS = 1 << 21
 
+Wholes: TypeAlias = NDArray[Any]  # of 64 bits, or Python's integers where those are too few
+
+_WORDS = 1 << 21  # records up to which sums of 41 bits a record stay within 2^62
 _FEATURE_BITS = 20
 _SLOPE_BITS = 20
 _PARAMETER_BITS = 31
 _BLOCK = 1 << 12  # records: block·2^(20 + 20) ≤ 2^53
 _INSIDE = 1.0 - 2.0**-30  # covers the rounding of a computed norm in up to 2^20 dimensions
-_FARTHEST = 2.0**100  # of a parameter; scores stay finite
+FARTHEST = 2.0**100  # of a parameter times the rows' norm; scores stay finite
 _CELLS = 1 << 16  # scores per pass, so that they stay in cache
 
 
@@ -62,10 +66,8 @@ class ClippedSums:
         """For rows of length at most `norm`."""
         check_positive("clip", clip)
         rows, labels = data
-        if len(rows) > MOST_RECORDS:
-            raise InvalidParameter(f"X has {len(rows)} rows; there must be at most {MOST_RECORDS}")
-        feature = _ceil_log2(norm) - _FEATURE_BITS
-        exponent = _ceil_log2(clip) - _FEATURE_BITS - _SLOPE_BITS
+        feature = ceil_log2(norm) - _FEATURE_BITS
+        exponent = _exponent(clip)
         # Towards zero, so that no row becomes longer.
         whole = np.trunc(np.ldexp(rows, -feature))
         lengths = np.linalg.norm(whole, axis=1)
@@ -92,10 +94,10 @@ class ClippedSums:
     def dimension(self) -> int:
         return int(self.rows.shape[1]) * self.classes
 
-    def total(self, parameters: Floats, chosen: NDArray[np.bool_] | None = None) -> Ints:
+    def total(self, parameters: Floats, chosen: NDArray[np.bool_] | None = None) -> Wholes:
         """The sum for each row of `parameters` (m, d), in units; over the `chosen` (m, n) only."""
         rounded = self._rounded(parameters)
-        result = np.zeros((len(rounded), self.dimension), np.int64)
+        result = exact_zeros((len(rounded), self.dimension), self.records)
         for start in range(0, self.records, _BLOCK):
             block = slice(start, min(start + _BLOCK, self.records))
             rows = self.rows[block]
@@ -105,18 +107,16 @@ class ClippedSums:
                 result[few] += self._sums(rounded[few], rows, bounds, some)
         return result
 
-    def total_of_batches(self, parameters: Floats, batches: Ints) -> Ints:
+    def total_of_batches(self, parameters: Floats, batches: Ints) -> Wholes:
         """The sum for each row of `parameters` over its row of record numbers in `batches`."""
-        if batches.shape[1] > _BLOCK:
-            halves = np.array_split(batches, 2, axis=1)
-            first, second = (self.total_of_batches(parameters, half) for half in halves)
-            return first + second
         rounded = self._rounded(parameters)
-        result = np.empty((len(rounded), self.dimension), np.int64)
-        for few in _slices(len(rounded), _CELLS // (batches.shape[1] * self.dimension)):
-            picked = batches[few]
-            bounds = self.labels[picked], self.limits[picked]
-            result[few] = self._sums(rounded[few], self.rows[picked], bounds)
+        result = exact_zeros((len(rounded), self.dimension), batches.shape[1])
+        for part in _slices(batches.shape[1], _BLOCK):
+            block = batches[:, part]
+            for few in _slices(len(rounded), _CELLS // (block.shape[1] * self.dimension)):
+                picked = block[few]
+                bounds = self.labels[picked], self.limits[picked]
+                result[few] += self._sums(rounded[few], self.rows[picked], bounds)
         return result
 
     def _sums(
@@ -166,12 +166,9 @@ class ClippedSums:
 
         Each row becomes multiples of about 2^-31 of its length. It is public, and so is that.
         """
-        farthest = float(np.abs(parameters).max(initial=0.0))
-        if not farthest <= _FARTHEST:
-            raise InvalidParameter(
-                f"parameters up to {farthest:g} must stay below {_FARTHEST:g}: is the learning "
-                "rate too large?"
-            )
+        farthest = math.ldexp(FARTHEST, -self.feature_exponent - _FEATURE_BITS)
+        if not float(np.abs(parameters).max(initial=0.0)) <= farthest:
+            raise InvalidParameter(f"parameters must be at most {farthest:g} in size")
         lengths = np.linalg.norm(parameters, axis=1)
         exponents = (np.frexp(lengths)[1] + 1 - _PARAMETER_BITS)[:, None]
         whole = np.trunc(np.ldexp(parameters, -exponents))
@@ -179,9 +176,65 @@ class ClippedSums:
         return rounded
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BlockSum:
+    """The sum over one block of data in chunks: of all records, or of the chosen."""
+
+    loss: Loss
+    norm: float
+    clip: float
+    parameters: Floats
+
+    def __call__(self, block: Block, chosen: NDArray[np.bool_] | None = None) -> Wholes:
+        sums = ClippedSums.of(self.loss, block, norm=self.norm, clip=self.clip)
+        return sums.total(self.parameters, chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedSums:
+    """`ClippedSums` over data in chunks: the same whole numbers, however the data are cut."""
+
+    loss: Loss
+    chunks: Chunks
+    _: KW_ONLY
+    norm: float
+    clip: float
+
+    @property
+    def records(self) -> int:
+        return len(self.chunks)
+
+    @property
+    def dimension(self) -> int:
+        return self.chunks.shape[1] * classes_of(self.loss)
+
+    @property
+    def exponent(self) -> int:
+        """Of the unit of sums; that of `ClippedSums`."""
+        return _exponent(self.clip)
+
+    def total(self, parameters: Floats, chosen: NDArray[np.bool_] | None = None) -> Wholes:
+        """As `ClippedSums.total`: one pass over the data."""
+        one = _BlockSum(loss=self.loss, norm=self.norm, clip=self.clip, parameters=parameters)
+        extras = None if chosen is None else self.chunks.split(chosen)
+        return np.asarray(self.chunks.total(one, extras))
+
+
+def _exponent(clip: float) -> int:
+    return ceil_log2(clip) - _FEATURE_BITS - _SLOPE_BITS
+
+
 def classes_of(loss: Loss) -> int:
     """How many scores a record has: the number of classes of the softmax loss, otherwise one."""
     return int(loss.classes) if isinstance(loss, Softmax) else 1
+
+
+def exact_zeros(shape: int | tuple[int, ...], records: int) -> Wholes:
+    """Where to add up 41 bits a record without overflow, however many records there are.
+
+    How many there are may be private, so no number of them may be a reason to refuse.
+    """
+    return np.zeros(shape, np.int64 if records <= _WORDS else np.object_)
 
 
 def _slices(count: int, most: int) -> list[slice]:
@@ -189,7 +242,7 @@ def _slices(count: int, most: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, count, step)]
 
 
-def _ceil_log2(value: float) -> int:
+def ceil_log2(value: float) -> int:
     """The least n with value ≤ 2^n."""
     mantissa, exponent = math.frexp(value)
     return exponent - 1 if mantissa == 0.5 else exponent

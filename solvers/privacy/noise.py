@@ -28,6 +28,7 @@ from dpverify.mechanisms.sampling.inversion import nearest_steps
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL, HALF_NORMAL, Magnitude
 from dpverify.mechanisms.sampling.norm_noise import NormNoise, direction_law
 from dpverify.neighbors import Relation
+from solvers.privacy.clipped_sums import Wholes
 
 Budget: TypeAlias = PureDP | ApproxDP | ZeroConcentratedDP | GaussianDP
 Kind: TypeAlias = Literal["gaussian", "norm", "laplace"]
@@ -72,7 +73,7 @@ class StepNoise:
         factor = {"gaussian": d, "norm": d * (d + 1), "laplace": 2 * d}[self.kind]
         return factor * float(self.scale) ** 2
 
-    def release(self, sums: Ints, exponent: int, rng: np.random.Generator) -> Floats:
+    def release(self, sums: Wholes, exponent: int, rng: np.random.Generator) -> Floats:
         """Each row of `sums`·2^exponent (m, d), with noise of its own."""
         if self.arithmetic == "real":
             answers = np.ldexp(sums.astype(np.float64), exponent)
@@ -82,7 +83,7 @@ class StepNoise:
         released: Floats = np.ldexp(total.astype(np.float64), noise.grid.exponent)
         return released
 
-    def log_density(self, outputs: Floats, sums: Ints, exponent: int) -> Floats:
+    def log_density(self, outputs: Floats, sums: Wholes, exponent: int) -> Floats:
         """The log probability (grid) or log density (real) of each row of `outputs`.
 
         For norm noise on a grid in two or more dimensions it is the density at the middle of the
@@ -134,15 +135,16 @@ class StepNoise:
             fine=_FINE[self.kind],
         )
 
-    def _steps(self, sums: Ints, exponent: int) -> Ints:
-        """⌊sum/step + 1/2⌋, exactly."""
+    def _steps(self, sums: Wholes, exponent: int) -> Ints:
+        """⌊sum/step + 1/2⌋, exactly; held within ±2^61, which moves no two of them apart."""
         shift = self._grid.grid.exponent - exponent
         if shift < 0:
             raise InvalidParameter(
                 f"scale={self.scale!r} must be at least 2^-28 of sensitivity={self.sensitivity!r} "
                 "for a grid"
             )
-        return sums if shift == 0 else (sums + (1 << (shift - 1))) >> shift
+        steps = sums if shift == 0 else (sums + (1 << (shift - 1))) >> shift
+        return np.clip(steps, -_LIMIT, _LIMIT).astype(np.int64, copy=False)
 
     def _drawn(self, count: int, rng: np.random.Generator) -> Ints:
         scale = self._grid.scale_in_steps

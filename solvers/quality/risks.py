@@ -21,7 +21,7 @@ from dpverify.errors import (
     plain_arguments,
 )
 from dpverify.guarantees import ApproxDP, Bracket
-from solvers.bounds import Data
+from solvers.bounds import Arrays as Data
 from solvers.descent import DescentSetting
 from solvers.domains import Ball, Box, Domain, Simplex, WholeSpace
 from solvers.gradient_descent import GradientDescent

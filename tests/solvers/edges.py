@@ -111,7 +111,7 @@ def _mechanism(rng: np.random.Generator, loss: Loss, norm: float) -> Mechanism:
     return OutputPerturbation(problem=problem, budget=budget, relation=relation)
 
 
-def _rows(rng: np.random.Generator, kind: str, norm: float, shape: tuple[int, int]) -> Floats:
+def edge_rows(rng: np.random.Generator, kind: str, norm: float, shape: tuple[int, int]) -> Floats:
     n, d = shape
     rows = rng.standard_normal((n, d))
     rows *= norm / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -144,7 +144,7 @@ def _labels(rng: np.random.Generator, loss: Loss, n: int) -> Floats:
 
 def _data(rng: np.random.Generator, loss: Loss, norm: float, shape: tuple[int, int]) -> Data:
     kind = KINDS[rng.integers(len(KINDS))]
-    return _rows(rng, kind, norm, shape), _labels(rng, loss, shape[0])
+    return edge_rows(rng, kind, norm, shape), _labels(rng, loss, shape[0])
 
 
 def _neighbor(rng: np.random.Generator, loss: Loss, norm: float, data: Data) -> Data:

@@ -12,7 +12,7 @@ from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
-from solvers.bounds import Bounds, Data
+from solvers.bounds import Arrays, Bounds
 from solvers.losses import Logistic, Loss
 from solvers.minimize.newton import minimize
 from solvers.minimize.objective import Objective
@@ -39,7 +39,7 @@ class HalfTheOutputNoise:
     def claim(self) -> Claim:
         return self.honest.claim
 
-    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+    def sample(self, data: Arrays, size: int, *, rng: np.random.Generator) -> Floats:
         point = self.honest.solve(data).points[0]
         sensitivity = self.honest.l2_sensitivity() / 2
         noise = noise_for(self.honest.budget, sensitivity, self.honest.arithmetic)
@@ -56,7 +56,7 @@ class HalfTheObjectiveNoise:
     def claim(self) -> Claim:
         return self.honest.claim
 
-    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+    def sample(self, data: Arrays, size: int, *, rng: np.random.Generator) -> Floats:
         d = np.asarray(data[0]).shape[1]
         drawn = self.honest.noise(d).draw_real(size, d, rng)
         return self.honest.problem.minimize(data, drawn / 2).points
@@ -78,7 +78,7 @@ class NoJacobian:
         guarantee = PureDP(epsilon=self.epsilon)
         return Claim(guarantee, Relation.ADD_REMOVE, OBJECTIVE_PERTURBATION)
 
-    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+    def sample(self, data: Arrays, size: int, *, rng: np.random.Generator) -> Floats:
         d = np.asarray(data[0]).shape[1]
         return self.problem.minimize(data, self.noise.draw_real(size, d, rng)).points
 
@@ -104,7 +104,7 @@ class PrintedGaussian:
         guarantee = ApproxDP(epsilon=epsilon, delta=self.delta)
         return Claim(guarantee, Relation.REPLACE_ONE, OBJECTIVE_PERTURBATION_GAUSSIAN)
 
-    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+    def sample(self, data: Arrays, size: int, *, rng: np.random.Generator) -> Floats:
         d = np.asarray(data[0]).shape[1]
         return self.problem.minimize(data, self.noise.draw_real(size, d, rng)).points
 
@@ -123,7 +123,7 @@ class FreeIntercept:
     def claim(self) -> Claim:
         return Claim(PureDP(epsilon=self.epsilon), Relation.ADD_REMOVE, MINIMIZER_SENSITIVITY)
 
-    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+    def sample(self, data: Arrays, size: int, *, rng: np.random.Generator) -> Floats:
         features, labels = (np.asarray(part, float) for part in data)
         # A column as long as 1/share makes the ridge on its weight share² times as strong.
         share = 1e-4
@@ -150,7 +150,7 @@ class SloppyMinima:
     def claim(self) -> Claim:
         return Claim(self.budget, Relation.REPLACE_ONE, APPROXIMATE_MINIMUM)
 
-    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+    def sample(self, data: Arrays, size: int, *, rng: np.random.Generator) -> Floats:
         honest = ObjectivePerturbation(
             problem=self.problem,
             budget=self.budget,

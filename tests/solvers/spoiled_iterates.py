@@ -18,7 +18,7 @@ from solvers.bounds import Data
 from solvers.descent import DescentSetting
 from solvers.exponential.candidates import ExponentialERM
 from solvers.gradient_descent import GradientDescent
-from solvers.privacy.clipped_sums import ClippedSums
+from solvers.privacy.clipped_sums import ChunkedSums, ClippedSums
 from solvers.privacy.noise import StepNoise
 from solvers.sgd import FixedBatches, PoissonBatches, StochasticGradientDescent
 from solvers.sufficient_statistics import SufficientStatistics
@@ -81,8 +81,9 @@ class Unclipped(GradientDescent):
     __slots__ = ()
 
     def gradient_sums(
-        self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator
+        self, sums: ClippedSums | ChunkedSums, parameters: Floats, rng: np.random.Generator
     ) -> Ints:
+        assert isinstance(sums, ClippedSums)
         data = np.ldexp(sums.rows, sums.feature_exponent), sums.labels
         whole = ClippedSums.of(sums.loss, data, norm=float(self.setting.bounds.norm), clip=1.0)
         totals = super().gradient_sums(whole, parameters, rng)
@@ -125,10 +126,11 @@ class AlwaysTheSameBatch(StochasticGradientDescent):
 
     def gradient_sums(
         self,
-        sums: ClippedSums,
+        sums: ClippedSums | ChunkedSums,
         parameters: Floats,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Ints:
+        assert isinstance(sums, ClippedSums)
         size = round(self.divisor())
         return sums.total_of_batches(parameters, np.tile(np.arange(size), (len(parameters), 1)))
 

@@ -11,9 +11,11 @@ from flint import arb
 import dpverify as dpv
 from solvers import (
     Bounds,
+    PrivateClassifier,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivateMedian,
+    PrivateRegressor,
     PrivateSelection,
     PrivateSVM,
     Problem,
@@ -25,12 +27,13 @@ from solvers.minimize.precise_corners import minimize_corners_precisely
 from solvers.minimize.regularizers import ElasticNet, Regularizer, Ridge
 from solvers.output_perturbation import OutputPerturbation
 from tests.solvers.edges import case, check, exact_minimum
+from tests.solvers.fitted_edges import check_fitted, fitted_case
 
 SIGNS = Bounds(norm=1.0, labels=(-1, 1))
 NUMBERS = Bounds(norm=1.0, label_bound=1.0)
 APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-5)
 
-SHARE = 100  # of 20,000 cases; `benchmarks/edges.py` runs them all
+SHARE = 50  # of 20,000 cases; `benchmarks/edges.py` runs them all
 
 
 @pytest.mark.parametrize("first", range(0, SHARE, 10))
@@ -46,6 +49,30 @@ def test_more_fits_on_the_edge_end(first: int) -> None:
     for seed in range(first, first + 50):
         each = case(seed)
         check(each, exactly=seed % 10 == 0)
+
+
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_models_on_the_edge_end_or_are_refused_by_public_numbers(first: int) -> None:
+    for seed in range(first, first + 10):
+        check_fitted(fitted_case(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(60, 1_000, 50))
+def test_more_models_on_the_edge_end(first: int) -> None:
+    for seed in range(first, first + 50):
+        check_fitted(fitted_case(seed))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "absolute"])
+def test_corners_are_refused_by_objective_perturbation_in_words(loss: str) -> None:
+    kind = PrivateClassifier if loss == "hinge" else PrivateRegressor
+    model = kind(loss=loss, budget=APPROX, norm_bound=1.0, relation="add-remove")
+    model.set_params(method="objective")
+    if loss == "absolute":
+        model.set_params(label_bound=1.0)
+    with pytest.raises(dpv.NotSupported, match="needs a smooth loss; use output perturbation"):
+        model.fit([[0.5], [0.1]], [0, 1])
 
 
 @pytest.mark.parametrize("norm", [1e-12, 1e-8, 1e-5, 1.0, 1e12])
@@ -141,7 +168,10 @@ def test_what_floats_do_not_resolve_is_cut() -> None:
     assert solution.points.tolist() == [[-(2.0**50)]]
 
 
-@pytest.mark.parametrize("ridge", [1.0, 100.0, 1e5])
+@pytest.mark.parametrize(
+    "ridge",
+    [pytest.param(1.0, marks=pytest.mark.slow), pytest.param(100.0, marks=pytest.mark.slow), 1e5],
+)
 def test_the_true_hinge_works_at_ten_thousand_records(ridge: float) -> None:
     rng = np.random.default_rng(1)
     rows = rng.standard_normal((10_000, 20))

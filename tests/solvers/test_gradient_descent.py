@@ -333,3 +333,21 @@ def test_only_plain_floats_leak_through_their_bits() -> None:
             arithmetic="float",
         )
         assert verdict.refuted == leaks
+
+
+@pytest.mark.parametrize("norm", [1e-12, 1.0, 1e12])
+def test_paths_that_lead_away_end(norm: float) -> None:
+    """Too large a step is no reason to refuse: iterates are cut off where floats hold them."""
+    setting = DescentSetting(
+        loss=Logistic(),
+        bounds=Bounds(norm=norm, labels=(-1, 1)),
+        domain=WholeSpace(),
+        relation=Relation.ADD_REMOVE,
+        records=2,
+        ridge=1e9 * norm**2,
+    )
+    fit = GradientDescent(
+        setting, budget=PureDP(epsilon=1.0), steps=30, learning_rate=1.0 / norm**2, output="last"
+    )
+    data = np.array([[norm], [-norm]]), np.array([1.0, 1.0])
+    assert np.isfinite(fit.sample(data, 2, rng=np.random.default_rng(0))).all()

@@ -9,7 +9,6 @@ import dpverify as dpv
 import solvers
 from solvers.bounds import _norms
 from solvers.descent import DescentSetting
-from solvers.privacy.clipped_sums import ClippedSums
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 
@@ -105,9 +104,9 @@ def test_parameters_that_run_away_are_refused() -> None:
         relation=ADD,
         records=2,
     )
-    sums: ClippedSums = setting.sums((np.eye(2), np.array([1.0, -1.0])))
+    sums = setting.sums((np.eye(2), np.array([1.0, -1.0])))
     for wrong in (np.inf, np.nan, 1e200):
-        with pytest.raises(dpv.InvalidParameter, match="learning rate"):
+        with pytest.raises(dpv.InvalidParameter, match="parameters must be at most"):
             sums.total(np.array([[wrong, 0.0]]))
 
 

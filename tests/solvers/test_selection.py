@@ -1,5 +1,8 @@
 """Private selection: charged within the budget, and right where the choice is plain."""
 
+import itertools
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,12 +15,14 @@ from sklearn.preprocessing import FunctionTransformer
 import dpverify as dpv
 from dpverify.errors import InvalidParameter
 from solvers import (
+    PrivateGridSearch,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivateMedian,
     PrivateSelection,
 )
 from solvers.estimators.declarations import Declaration, fraction, scores, together
+from solvers.selection import run_budget
 
 RIDGES = ({"ridge": 5.0}, {"ridge": 5e6})  # the second shrinks every weight to nothing but noise
 PURE = dpv.PureDP(epsilon=20.0)
@@ -171,4 +176,160 @@ def test_misuse(change: dict[str, Any], message: str) -> None:
     search = PrivateSelection(model(), candidates=RIDGES, random_state=0).set_params(**change)
     with pytest.raises(InvalidParameter) as refusal:
         search.fit(rows, y)
+    assert message in str(refusal.value)
+
+
+# random repetition
+
+TWENTY = tuple({"ridge": float(ridge)} for ridge in np.geomspace(5.0, 5e6, 20))
+APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-5)
+
+
+@pytest.mark.parametrize("relation", list(dpv.Relation))
+@pytest.mark.parametrize("budget", [PURE, dpv.ApproxDP(epsilon=20.0, delta=1e-6)])
+def test_twenty_candidates_cost_three_runs(
+    budget: dpv.PureDP | dpv.ApproxDP, relation: dpv.Relation
+) -> None:
+    rows, y = halves(100)
+    estimator = model(budget=budget, relation=relation)
+    search = PrivateSelection(estimator, candidates=TWENTY, runs=5, random_state=0).fit(rows, y)
+    assert (search.method_, search.claim_.theorem.name) == ("repetition", "private-selection")
+    assert (search.claim_.guarantee, search.claim_.relation) == (budget, relation)
+    one = run_budget(budget, 5)
+    assert 3.0 * one.epsilon == pytest.approx(budget.epsilon, rel=2e-3)
+    fitted = search.best_estimator_.claim_.guarantee
+    assert fitted.epsilon == pytest.approx(0.9 * one.epsilon, rel=1e-9)
+    assert isinstance(search.best_score_, int)
+    assert search.best_params_ == TWENTY[search.best_index_]
+
+
+def best_of_all(weights: list[Fraction], order: tuple[int, ...], stop: Fraction) -> list[Fraction]:
+    """P(the best of a geometric number of runs is each outcome); `order` from worst to best."""
+    found, below = [Fraction(0)] * len(weights), Fraction(0)
+
+    def won(share: Fraction) -> Fraction:  # E share^K
+        return stop * share / (1 - (1 - stop) * share)
+
+    for outcome in order:
+        found[outcome] = won(below + weights[outcome]) - won(below)
+        below += weights[outcome]
+    return found
+
+
+@pytest.mark.parametrize("runs", [2, 6, 60])
+@pytest.mark.parametrize("budget", [dpv.PureDP(epsilon=3.0), dpv.ApproxDP(epsilon=1.0, delta=0.01)])
+def test_no_order_of_outcomes_breaks_the_budget(
+    budget: dpv.PureDP | dpv.ApproxDP, runs: int
+) -> None:
+    """Leaky response, the worst that a run can be, by every score, in rationals."""
+    one = run_budget(budget, runs)
+    delta = Fraction(getattr(one, "delta", 0.0))
+    odds = Fraction(math.exp(one.epsilon))
+    yes, no = (1 - delta) * odds / (1 + odds), (1 - delta) / (1 + odds)
+    left, right = [delta, yes, no, Fraction(0)], [Fraction(0), no, yes, delta]
+    most = Fraction(math.exp(budget.epsilon)) * (1 + Fraction(1, 10**12))
+    worst = Fraction(0)
+    for order in itertools.permutations(range(4)):
+        p, q = (best_of_all(side, order, Fraction(1, runs)) for side in (left, right))
+        excess = [max(a - most * b, Fraction(0)) for a, b in zip(p, q, strict=True)]
+        worst = max(worst, sum(excess, Fraction(0)))
+    assert worst <= Fraction(getattr(budget, "delta", 0.0))
+
+
+def test_the_number_of_runs_is_geometric_and_leaves_no_trace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows, y = halves(20)
+    runs: list[int] = []
+    real = PrivateSelection._fitted
+
+    def counted(*given: Any) -> Any:  # noqa: ANN401
+        runs.append(1)
+        return real(*given)
+
+    monkeypatch.setattr(PrivateSelection, "_fitted", counted)
+    median = PrivateMedian(budget=PURE, low=-1.0, high=1.0, relation="add-remove")
+    counts, seen = [], set()
+    for seed in range(100):
+        runs.clear()
+        search = PrivateSelection(
+            median, candidates=({"quantile": 0.3}, {}), method="repetition", runs=4,
+            random_state=seed,
+        ).fit(rows, y)  # fmt: skip
+        counts.append(len(runs))
+        seen.add(str((sorted(vars(search)), search.claim_)))
+    assert np.mean(counts) == pytest.approx(4.0, abs=1.5)
+    assert np.mean(np.array(counts) == 1) == pytest.approx(0.25, abs=0.12)
+    assert len(seen) == 1
+
+
+@pytest.mark.slow
+def test_repetition_finds_what_splitting_cannot_afford() -> None:
+    """Twenty ridges at ε = 1: a twentieth of the budget each, or a third for every run."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((500, 8))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    y = np.where(rows[:, 0] > 0.0, 1, -1)
+    estimator = model(budget=dpv.PureDP(epsilon=1.0))
+    found = [
+        np.mean([
+            PrivateSelection(estimator, candidates=TWENTY[4:], method=method, random_state=seed)
+            .fit(rows, y).score(rows, y)
+            for seed in range(4)
+        ])
+        for method in ("repetition", "splitting")
+    ]  # fmt: skip
+    assert found[0] > found[1] + 0.03
+
+
+def test_a_grid_search_is_a_classifier_with_scikit_learns_interface() -> None:
+    rows, y = halves(500)
+    grid = {"ridge": [5.0, 5e6], "fit_intercept": [True, False]}
+    search = PrivateGridSearch(model(), grid, random_state=0)
+    assert is_classifier(search)
+    pipeline = make_pipeline(FunctionTransformer(), search).fit(rows, y)
+    assert search.best_params_["ridge"] == 5.0
+    assert search.best_estimator_.ridge == 5.0
+    assert pipeline.classes_.tolist() == [-1, 1]
+    assert pipeline.predict_proba(rows).shape == (500, 2)
+    assert pipeline.score(rows, y) > 0.8
+    assert not hasattr(search, "cv_results_")
+    assert clone(search).get_params()["param_grid"] == grid
+
+
+@pytest.mark.slow
+@pytest.mark.false_alarm(1e-9)
+def test_repetition_is_not_refuted() -> None:
+    """One record decides which of two quantiles is right; choice and score are looked at."""
+    median = PrivateMedian(budget=dpv.PureDP(epsilon=1.0), low=0.0, high=1.0, relation="add-remove")
+
+    def mechanism(data: list[float], rng: np.random.Generator) -> list[float]:
+        search = PrivateSelection(
+            median, candidates=({"quantile": 0.1}, {"quantile": 0.9}), method="repetition", runs=4,
+            random_state=rng, share=0.5,
+        )  # fmt: skip
+        search.fit(np.zeros((len(data), 1)), data)
+        return [search.best_estimator_.median_, float(search.best_score_), search.best_index_]
+
+    verdict = dpv.audit(
+        mechanism, left=[1.0, 1.0], right=[1.0], claim=dpv.PureDP(epsilon=1.0), level=1e-9,
+        samples=1_000, seed=0,
+    )  # fmt: skip
+    assert not verdict.refuted
+
+
+@pytest.mark.parametrize(
+    ("search", "message"),
+    [
+        (PrivateSelection(model(), candidates=TWENTY, runs=1), "runs=1 must be at least 2"),
+        (PrivateSelection(model(), candidates=TWENTY, runs=0), "runs=0"),
+        (PrivateSelection(model(), candidates=TWENTY, method="best"), "method='best' must be one"),
+        (PrivateGridSearch(model(), {"ridge": 3.0}), "param_grid={'ridge': 3.0} must be lists"),
+        (PrivateGridSearch(model(), {"ridge": [3.0]}), "must be at least two"),
+        (PrivateGridSearch(model(), {"budget": [PURE, PURE]}), "must not change the budget"),
+    ],
+)  # fmt: skip
+def test_misuse_of_repetition(search: Any, message: str) -> None:  # noqa: ANN401
+    with pytest.raises(InvalidParameter) as refusal:
+        search.fit(*halves(50))
     assert message in str(refusal.value)

@@ -237,3 +237,19 @@ def test_bad_data_is_refused_before_any_noise(data: Any, words: str) -> None:  #
     with pytest.raises(InvalidParameter, match=words):
         fit.sample(data, 1, rng=rng)
     assert rng.bit_generator.state == before
+
+
+@pytest.mark.parametrize("budget", [PURE, APPROX])
+def test_more_records_than_words_hold_are_added_up_exactly(
+    budget: PureDP | ApproxDP, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit = SufficientStatistics(bounds=UNIT, budget=budget, relation=Relation.ADD_REMOVE)
+    rng = np.random.default_rng(0)
+    data = rng.uniform(-0.5, 0.5, (200, 3)), rng.uniform(-1.0, 1.0, 200)
+    words, _ = fit.sums(data)
+    drawn = fit.sample(data, 2, rng=np.random.default_rng(1))
+    monkeypatch.setattr("solvers.privacy.clipped_sums._WORDS", 100)
+    numbers, _ = fit.sums(data)
+    assert numbers.dtype == object
+    assert (words == numbers).all()
+    assert (fit.sample(data, 2, rng=np.random.default_rng(1)) == drawn).all()

@@ -211,3 +211,15 @@ def test_outputs_that_are_no_candidates() -> None:
     assert absolute().log_density([[-0.0]], data)[0] > -math.inf
     with pytest.raises(InvalidParameter, match="shape"):
         absolute().log_density([0.0], data)
+
+
+def test_sums_beyond_floats_still_decide_by_what_is_near_the_least(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """2^80 units for all are nothing, and 2^90 more for one are the end of it."""
+    far = np.array([1 << 80, (1 << 80) + (1 << 30), 1 << 90, 1 << 90, 1 << 90], object)
+    monkeypatch.setattr(ExponentialERM, "sums", lambda *_: far)
+    logs = absolute().log_density(POINTS, (np.ones((1, 1)), np.ones(1)))
+    assert logs[0] - logs[1] == pytest.approx(4.0 * math.log(2.0), rel=1e-12)
+    assert (logs[2:] < -1e6).all()
+    assert absolute().sample((np.ones((1, 1)), np.ones(1)), 5, rng=np.random.default_rng(0)).size

@@ -11,7 +11,9 @@ from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter
 from solvers import Absolute, Hinge, HuberHinge, Logistic, Quantile, Softmax, Squared
 from solvers.losses import Loss
-from solvers.privacy.clipped_sums import MOST_RECORDS, ClippedSums
+from solvers.privacy import clipped_sums
+from solvers.privacy.clipped_sums import ClippedSums
+from solvers.privacy.noise import Kind, StepNoise
 
 LOSSES = {"logistic": Logistic(), "hinge": Hinge(), "squared": Squared()}
 ALL_LOSSES = [Logistic(), Hinge(), HuberHinge(), Squared(), Absolute(), Quantile(0.3)]
@@ -156,9 +158,41 @@ def test_refusals() -> None:
     data = random_data(3, 2)
     with pytest.raises(InvalidParameter, match="clip=0"):
         ClippedSums.of(Hinge(), data, norm=1.0, clip=0.0)
-    many = np.zeros((MOST_RECORDS + 1, 1)), np.ones(MOST_RECORDS + 1)
-    with pytest.raises(InvalidParameter, match="rows"):
-        ClippedSums.of(Hinge(), many, norm=1.0, clip=1.0)
+
+
+def test_more_records_than_words_hold_are_added_up_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """How many records there are may be private: no number of them is a reason to refuse."""
+    data = random_data(5000, 2)
+    parameters = np.array([[0.3, -0.2], [1.0, 2.0]])
+    batches = np.arange(4999).reshape(1, -1).repeat(2, axis=0)
+    sums = ClippedSums.of(Logistic(), data, norm=1.0, clip=1.0)
+    words = [sums.total(parameters), sums.total_of_batches(parameters, batches)]
+    monkeypatch.setattr(clipped_sums, "_WORDS", 100)
+    numbers = [sums.total(parameters), sums.total_of_batches(parameters, batches)]
+    for less, more in zip(words, numbers, strict=True):
+        assert more.dtype == object
+        assert (less == more).all()
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "norm"])
+def test_sums_beyond_64_bits_are_released_to_the_last_unit(kind: Kind) -> None:
+    noise = StepNoise(kind=kind, scale=1.0, sensitivity=1.0, dimension=2)
+    few = np.array([[3 << 40, -(5 << 40)]])
+    many = few.astype(object) + (1 << 70)
+    close, far = (noise.release(sums, -40, np.random.default_rng(0)) for sums in (few, many))
+    assert (far - close == 2.0**30).all()
+    highest = noise.release(few.astype(object) + (1 << 120), -40, np.random.default_rng(0))
+    assert np.isfinite(highest).all()
+
+
+def test_millions_of_rows_are_no_reason_to_refuse() -> None:
+    n = (1 << 21) + 1
+    rows, labels = np.broadcast_to(np.array([[1.0]]), (n, 1)), np.ones(n)
+    sums = ClippedSums.of(Hinge(), (rows, labels), norm=1.0, clip=1.0)
+    share = sums.limits[0] * sums.rows[0, 0]
+    assert sums.total(np.zeros((1, 1))).tolist() == [[-n * int(share)]]
 
 
 @pytest.mark.parametrize("loss", ALL_LOSSES, ids=lambda loss: loss.name)

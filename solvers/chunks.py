@@ -1,0 +1,369 @@
+"""Data that need not fit in memory: read in chunks, as often as an algorithm passes over them.
+
+Every sum over records here is a sum over chunks: of exact whole numbers (clipped gradients,
+statistics), which are the same however the data are cut, or of floats whose error is counted
+(gradients and Hessians of Newton's method). Chunks of a Dask collection are summed where they are.
+
+A first pass looks at every record: whatever breaks a bound, in the last chunk too, is refused
+before any noise is drawn.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.arrays import Floats
+from dpverify.errors import InvalidParameter, NotSupported, check_count
+from dpverify.waiting import waiting
+
+Block: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+Change: TypeAlias = Callable[[Block], Block]
+Work: TypeAlias = Callable[[int], Any]
+
+ROWS = 1 << 16  # of a block, unless the data come in smaller ones
+
+
+class Source(Protocol):
+    """Where blocks come from: each call runs `work` on every block, and yields results in order."""
+
+    @property
+    def columns(self) -> int: ...
+    def run(self, work: "_Work", extras: Sequence[Any] | None) -> Iterator[Any]: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunks:
+    """Features and labels in chunks, in place of arrays: `model.fit(chunks)`.
+
+    Made by `Chunks.arrays` (also memory-mapped ones), `Chunks.parquet` or `Chunks.dask`. Mechanisms
+    take it as their `data`.
+
+    >>> rows = np.arange(10.0).reshape(5, 2)
+    >>> chunks = Chunks.arrays(rows, np.zeros(5), rows=2).checked()
+    >>> chunks.shape, chunks.sizes
+    ((5, 2), (2, 2, 1))
+    >>> chunks.total(lambda block: block[0].sum(axis=0))
+    array([20., 25.])
+    """
+
+    source: Source
+    changes: tuple[Change, ...] = ()
+    sizes: tuple[int, ...] | None = None
+    width: int | None = None
+
+    @classmethod
+    def arrays(cls, X: Any, y: Any, *, rows: int = ROWS) -> "Chunks":  # noqa: ANN401, N803
+        """Slices of arrays, such as `numpy.load(path, mmap_mode="r")`."""
+        check_count("rows", rows)
+        if len(np.shape(X)) != 2 or len(np.shape(y)) != 1 or len(X) != len(y):
+            raise InvalidParameter(
+                f"X of shape {np.shape(X)} must be a matrix, and y of shape {np.shape(y)} a list "
+                "with one label a row"
+            )
+        return cls(_Arrays(X, y, int(rows)))
+
+    @classmethod
+    def parquet(
+        cls,
+        path: str | Path | Sequence[str | Path],
+        target: str,
+        *,
+        columns: Sequence[str] | None = None,
+        rows: int = ROWS,
+    ) -> "Chunks":
+        """Parquet files, or all those in a folder, in batches of rows; needs pyarrow."""
+        check_count("rows", rows)
+        return cls(_Parquet.of(path, target, columns, int(rows)))
+
+    @classmethod
+    def dask(cls, X: Any, y: Any = None, *, target: str | None = None) -> "Chunks":  # noqa: ANN401, N803
+        """Dask arrays X and y cut alike, or a Dask dataframe with a column `target`."""
+        return cls(_Dask.of(X, y, target))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), self.source.columns if self.width is None else self.width
+
+    def __len__(self) -> int:
+        if self.sizes is None:
+            raise InvalidParameter(
+                "sizes=None must be known: call checked() before records are counted"
+            )
+        return sum(self.sizes)
+
+    def map(self, change: Change, *, width: int | None = None) -> "Chunks":
+        """The chunks with every block changed when it is read, each record by itself."""
+        return replace(
+            self, changes=(*self.changes, change), width=self.width if width is None else width
+        )
+
+    def checked(self) -> "Chunks":
+        """The same after a first pass, in which every block is read and nothing is released."""
+        sizes = tuple(self._results(_size, None, "checking"))
+        return replace(self, sizes=sizes)
+
+    def total(self, function: Callable[..., Any], extras: Sequence[Any] | None = None) -> Any:  # noqa: ANN401
+        """Σ function(block), or function(block, extra), over all blocks, in their order.
+
+        Results are arrays, or tuples of them; whole numbers are added up exactly.
+        """
+        found: Any = None
+        for result in self._results(function, extras, "summing"):
+            exact = _exact(result)
+            found = exact if found is None else _added(found, exact)
+        return found
+
+    def gathered(self) -> Block:
+        """All of it in memory."""
+        blocks = list(self._results(_itself, None, "reading"))
+        return np.concatenate([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
+
+    def split(self, whole: NDArray[Any]) -> list[NDArray[Any]]:
+        """Columns of (m, n), cut like the records."""
+        return np.split(whole, np.cumsum(self.sizes or ())[:-1], axis=1)
+
+    def _results(
+        self, function: Callable[..., Any], extras: Sequence[Any] | None, what: str
+    ) -> Iterator[Any]:
+        work, done = _Work(self.changes, function, self.source.columns), [0]
+        of = "" if self.sizes is None else f" of {len(self.sizes)}"
+        with waiting(lambda: f"{what}, {done[0]}{of} chunks"):
+            for result in self.source.run(work, extras):
+                done[0] += 1
+                yield result
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is done with a block, wherever it is."""
+
+    changes: tuple[Change, ...]
+    function: Callable[..., Any]
+    columns: int
+
+    def __call__(self, X: Any, y: Any, *extra: Any) -> Any:  # noqa: ANN401, N803
+        block: Block = np.asarray(X), np.asarray(y)
+        if block[0].ndim != 2 or block[0].shape[1] != self.columns:
+            raise InvalidParameter(
+                f"every chunk of X must have the {self.columns} columns of the first one"
+            )
+        if block[1].shape != block[0].shape[:1]:
+            raise InvalidParameter(
+                f"every chunk must have a label for each row: {block[1].shape} and {block[0].shape}"
+            )
+        for change in self.changes:
+            block = change(block)
+        return self.function(block, *extra)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Arrays:
+    X: Any
+    y: Any
+    rows: int
+
+    @property
+    def columns(self) -> int:
+        return int(np.shape(self.X)[1])
+
+    def run(self, work: _Work, extras: Sequence[Any] | None) -> Iterator[Any]:
+        starts = range(0, max(len(self.y), 1), self.rows)
+        for index, start in enumerate(starts):
+            part = slice(start, start + self.rows)
+            yield work(self.X[part], self.y[part], *_extra(extras, index))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parquet:
+    paths: tuple[str, ...]
+    target: str
+    names: tuple[str, ...]
+    rows: int
+
+    @classmethod
+    def of(cls, path: object, target: str, columns: Sequence[str] | None, rows: int) -> "_Parquet":
+        paths = _files(path)
+        first = _opened(paths[0]).schema_arrow.names
+        names = tuple(columns or [name for name in first if name != target])
+        absent = [name for name in (*names, target) if name not in first]
+        if absent or target in names or not names:
+            raise InvalidParameter(
+                f"target={target!r} and columns={list(names)!r} must be different columns of "
+                f"{paths[0]}, which has: {', '.join(first)}"
+            )
+        return cls(paths, target, names, rows)
+
+    @property
+    def columns(self) -> int:
+        return len(self.names)
+
+    def run(self, work: _Work, extras: Sequence[Any] | None) -> Iterator[Any]:
+        index = 0
+        for frame in self._batches():
+            block = np.column_stack([_numbers(frame[name]) for name in self.names])
+            yield work(block, _labels(frame[self.target]), *_extra(extras, index))
+            index += 1
+        if index == 0:
+            yield work(np.zeros((0, self.columns)), np.zeros(0), *_extra(extras, 0))
+
+    def _batches(self) -> Iterator[dict[str, Any]]:
+        wanted = [*self.names, self.target]
+        for path in self.paths:
+            file = _opened(path)
+            if not set(wanted) <= set(file.schema_arrow.names):
+                raise InvalidParameter(
+                    f"columns of {path} must be those of {self.paths[0]}: they changed"
+                )
+            for group in range(file.num_row_groups):  # one at a time: all would be held at once
+                batches = file.iter_batches(self.rows, row_groups=[group], columns=wanted)
+                while (batch := _next(batches, path)) is not None:
+                    yield {name: batch.column(name) for name in wanted}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Dask:
+    blocks: tuple[Any, ...]  # delayed pairs (X, y)
+    width: int
+
+    @classmethod
+    def of(cls, X: Any, y: Any, target: str | None) -> "_Dask":  # noqa: ANN401, N803
+        from dask.delayed import delayed  # noqa: PLC0415  # an extra
+
+        if target is not None:
+            names = [name for name in X.columns if name != target]
+            if y is not None or len(names) != len(X.columns) - 1:
+                raise InvalidParameter(f"target={target!r} must be a column of X, given without y")
+            split = delayed(_split, pure=True)
+            return cls(tuple(split(part, names, target) for part in X.to_delayed()), len(names))
+        if y is None or X.ndim != 2 or y.ndim != 1 or X.chunks[0] != y.chunks[0]:
+            raise InvalidParameter(
+                "X and y must be Dask arrays whose rows are cut alike, or target= be given"
+            )
+        whole = X.rechunk({1: -1})
+        pairs = zip(whole.to_delayed().ravel(), y.to_delayed().ravel(), strict=True)
+        both = delayed(_pair, pure=True)
+        return cls(tuple(both(*pair) for pair in pairs), int(X.shape[1]))
+
+    @property
+    def columns(self) -> int:
+        return self.width
+
+    def run(self, work: _Work, extras: Sequence[Any] | None) -> Iterator[Any]:
+        """On the cluster of the current client, whose scheduler repeats what a worker lost."""
+        from dask.base import compute  # noqa: PLC0415  # an extra
+        from dask.delayed import delayed  # noqa: PLC0415
+        from distributed import default_client  # noqa: PLC0415
+
+        spread = delayed(_spread, pure=False)
+        tasks = [spread(work, b, *_extra(extras, i)) for i, b in enumerate(self.blocks)]
+        try:
+            client = default_client()  # type: ignore[no-untyped-call]
+        except ValueError:
+            yield from compute(*tasks)  # type: ignore[no-untyped-call]
+            return
+        # Each is let go as soon as its result is here; results are small.
+        futures = client.compute(tasks, optimize_graph=False)
+        for index, future in enumerate(futures):
+            yield future.result()
+            futures[index] = None
+
+
+def _spread(work: _Work, block: Block, *extra: Any) -> Any:  # noqa: ANN401
+    return work(*block, *extra)
+
+
+def _pair(X: Any, y: Any) -> Block:  # noqa: ANN401, N803
+    return X, y
+
+
+def _split(frame: Any, names: list[str], target: str) -> Block:  # noqa: ANN401
+    """A partition of a dataframe; one whose columns changed is refused."""
+    absent = [name for name in (*names, target) if name not in frame.columns]
+    if absent:
+        raise InvalidParameter(f"columns={absent!r} must be in every partition: they changed")
+    return frame[names].to_numpy(), frame[target].to_numpy()
+
+
+def _extra(extras: Sequence[Any] | None, index: int) -> tuple[Any, ...]:
+    return () if extras is None else (extras[index],)
+
+
+def _size(block: Block) -> int:
+    return len(block[0])
+
+
+def _itself(block: Block) -> Block:
+    return block
+
+
+def _exact(result: Any) -> Any:  # noqa: ANN401
+    """Whole numbers as Python's, which do not overflow."""
+    if isinstance(result, tuple):
+        return tuple(_exact(part) for part in result)
+    array = np.asarray(result)
+    return array.astype(object) if array.dtype == np.int64 else array
+
+
+def _added(one: Any, other: Any) -> Any:  # noqa: ANN401
+    if isinstance(one, tuple):
+        return tuple(_added(a, b) for a, b in zip(one, other, strict=True))
+    return one + other
+
+
+# parquet
+
+
+def _files(path: object) -> tuple[str, ...]:
+    given = path if isinstance(path, (list, tuple)) else [path]
+    found: list[str] = []
+    for each in given:
+        if not isinstance(each, (str, Path)) or not Path(each).exists():
+            raise InvalidParameter(f"path={each!r} must be a parquet file, or a folder of them")
+        place = Path(each)
+        found += sorted(map(str, place.glob("*.parquet"))) if place.is_dir() else [str(place)]
+    if not found:
+        raise InvalidParameter(f"path={path!r} must have parquet files in it")
+    return tuple(found)
+
+
+def _opened(path: str) -> Any:  # noqa: ANN401  # a pyarrow.parquet.ParquetFile
+    try:
+        from pyarrow import ArrowException, parquet  # noqa: PLC0415  # an extra
+    except ImportError:
+        raise NotSupported(
+            "pyarrow must be installed to read parquet: pip install pyarrow"
+        ) from None
+    try:
+        return parquet.ParquetFile(path, pre_buffer=False)
+    except (ArrowException, OSError):
+        raise InvalidParameter(f"path={path!r} must be a whole parquet file") from None
+
+
+def _next(batches: Iterable[Any], path: str) -> Any:  # noqa: ANN401
+    from pyarrow import ArrowException  # noqa: PLC0415
+
+    try:
+        return next(iter(batches), None)
+    except (ArrowException, OSError):
+        raise InvalidParameter(f"path={path!r} must be a whole parquet file") from None
+
+
+def _numbers(column: Any) -> Floats:  # noqa: ANN401  # a pyarrow column
+    from pyarrow import types  # noqa: PLC0415
+
+    kind = column.type
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise InvalidParameter(f"features of type {kind} must be numbers")
+    found: Floats = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    return found
+
+
+def _labels(column: Any) -> NDArray[Any]:  # noqa: ANN401
+    if column.null_count:
+        raise InvalidParameter(f"y of type {column.type} must be finite: it has missing entries")
+    found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return found

@@ -1,0 +1,92 @@
+"""What estimators do with each block of data in chunks, before any of it counts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.arrays import Ints
+from dpverify.errors import InvalidParameter
+from solvers.bounds import numbers
+from solvers.chunks import Block, Chunks
+from solvers.estimators.declarations import Declaration, Rows
+
+
+def check_chunked(y: object) -> None:
+    """Refuse labels beside chunks."""
+    if y is not None:
+        raise InvalidParameter(
+            f"y={type(y).__name__} must not be given beside data in chunks, which have it in them"
+        )
+
+
+def declared_classes(classes: Sequence[Any] | None) -> NDArray[Any]:
+    """The classes, where they are not read off the data."""
+    if classes is None:
+        raise InvalidParameter(
+            "classes=None must be declared: labels are not read off the data here"
+        )
+    found = np.unique(np.asarray(classes))
+    if len(found) < 2:
+        raise InvalidParameter(f"classes={classes!r} must be at least two")
+    return found
+
+
+def read_chunks(model: Any, chunks: Chunks, rows: Rows, declared: Declaration) -> Chunks:  # noqa: ANN401
+    """The chunks after a pass in which every record was found within its bounds."""
+    features = chunks.source.columns
+    found = chunks.map(_itself, width=rows.width(features)).checked()
+    if len(found) < declared.least_records:
+        raise InvalidParameter(f"X has {len(found)} rows; there must be {declared.least_records}")
+    model.n_features_in_ = features
+    return found
+
+
+def encoded(labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
+    """For each label the number of its class; or refuse."""
+    outside = ~np.isin(labels, classes)
+    if outside.any():
+        listed = ", ".join(str(label) for label in classes)
+        raise InvalidParameter(f"every label in y must be one of: {listed}")
+    return np.searchsorted(classes, labels)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedBlock:
+    """Rows within their bound, and the number of each record's class."""
+
+    rows: Rows
+    classes: NDArray[Any]
+
+    def __call__(self, block: Block) -> Block:
+        features, labels = block
+        indices = encoded(labels, self.classes).astype(np.float64)
+        return self.rows.prepare(features, indices)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetBlock:
+    """Rows and targets within their bounds."""
+
+    rows: Rows
+    label_bound: float
+
+    def __call__(self, block: Block) -> Block:
+        features, targets = block
+        return self.rows.prepare(features, numbers("y", targets), label_bound=self.label_bound)
+
+
+@dataclass(frozen=True, slots=True)
+class OneClass:
+    """Label 1 for one class, −1 for the others."""
+
+    index: int
+
+    def __call__(self, block: Block) -> Block:
+        return block[0], np.where(block[1] == self.index, 1.0, -1.0)
+
+
+def _itself(block: Block) -> Block:
+    return block

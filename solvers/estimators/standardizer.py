@@ -1,0 +1,143 @@
+"""A private StandardScaler: mean and scale of each feature, from noisy sums."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpverify.arrays import Floats
+from dpverify.errors import InvalidParameter, check_flag
+from solvers.estimators.declarations import Declaration, PrivateEstimator, generator
+from solvers.privacy.moments import BoundedMoments
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Subtracts a private mean of each feature and divides by a private scale.
+
+    One release of noisy sums and sums of squares of all features, within declared bounds. The
+    budget is this step's own; `solvers.PrivatePipeline` adds up the budgets of its steps.
+
+    Parameters
+    ----------
+    budget : PureDP or ApproxDP
+        What the fit may cost. Must be declared.
+    low, high : float, or one a feature
+        Every value lies between them. Must be declared.
+    relation : Relation
+        Which data sets are neighbors. Must be declared.
+    with_mean, with_std : bool
+        Whether to subtract the mean, and to divide by the scale.
+    clip : bool
+        Move values into [low, high] instead of refusing them; `transform` does so, too.
+    random_state : int, Generator, RandomState or None
+        None draws fresh noise; whoever knows a seed can undo the noise.
+
+    Attributes
+    ----------
+    mean_, scale_ : array
+        Private means and standard deviations. No scale is below what noise alone would make of it.
+    claim_ : Claim
+        What was spent, and why that holds.
+
+    >>> from dpverify import PureDP
+    >>> ages = np.random.default_rng(0).normal(40.0, 10.0, (5000, 1))
+    >>> scaler = PrivateStandardizer(budget=PureDP(epsilon=1.0), low=0.0, high=120.0, clip=True,
+    ...                              relation="add-remove", random_state=0).fit(ages)
+    >>> round(float(scaler.mean_[0])), round(float(scaler.scale_[0]))
+    (40, 10)
+    """
+
+    low: float | Sequence[float] | None = None
+    high: float | Sequence[float] | None = None
+    with_mean: bool = True
+    with_std: bool = True
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803
+        """Spend the budget on means and scales; refuse values beyond their bounds first."""
+        declared = Declaration.of(self.budget, self.relation)
+        for name in ("clip", "with_mean", "with_std"):
+            check_flag(name, getattr(self, name))
+        self._bounds(None)
+        rng = generator(self.random_state)
+        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=declared.least_records)
+        middle, half = center_and_half(*self._bounds(rows.shape[1]))
+        scaled = within_one(rows, middle, half, clip=self.clip)
+        moments = BoundedMoments(budget=declared.budget, relation=declared.relation)
+        released = moments.sample(scaled, 1, rng=rng)[0]
+        mean, deviation = mean_and_deviation(released, moments)
+        self.mean_: Floats = middle + half * mean
+        self.scale_: Floats = half * deviation
+        self.claim_ = moments.claim
+        return self
+
+    def transform(self, X: ArrayLike) -> Floats:  # noqa: N803
+        """Each row by itself: post-processing."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_min_samples=0)
+        if self.clip:
+            rows = np.clip(rows, *self._bounds(rows.shape[1]))
+        if self.with_mean:
+            rows = rows - self.mean_
+        scaled: Floats = rows / self.scale_ if self.with_std else rows
+        return scaled
+
+    def _bounds(self, features: int | None) -> tuple[Floats, Floats]:
+        return feature_bounds(self.low, self.high, features)
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
+
+def feature_bounds(low: object, high: object, features: int | None) -> tuple[Floats, Floats]:
+    """Declared bounds, one a feature; for features=None only checked, before data are seen."""
+    if low is None or high is None:
+        raise InvalidParameter(
+            f"low={low!r} and high={high!r} must be declared: bounds on every feature"
+        )
+    try:
+        least, most = (np.asarray(value, np.float64) for value in (low, high))
+        if features is not None:
+            least, most = (np.broadcast_to(value, (features,)) for value in (least, most))
+        ordered = bool((np.isfinite(most - least) & (least < most)).all())
+    except (TypeError, ValueError):
+        ordered = False
+    if not ordered:
+        raise InvalidParameter(
+            f"low={low!r} must be below high={high!r}: finite numbers, one for all features or one "
+            "for each"
+        )
+    return least, most
+
+
+def center_and_half(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The middle between bounds, and how far they are from it."""
+    return 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
+
+
+def within_one(rows: Floats, middle: Floats, half: Floats, *, clip: bool) -> Floats:
+    """Features moved to [−1, 1], each record by itself; or refuse what lies outside."""
+    scaled: Floats = (rows - middle) / half
+    if not clip and (np.abs(scaled) > 1.0 + 2.0**-40).any():
+        raise InvalidParameter(
+            "every value of X must lie between low and high, or be clipped (clip=True)"
+        )
+    return np.clip(scaled, -1.0, 1.0)
+
+
+def mean_and_deviation(released: Floats, moments: BoundedMoments) -> tuple[Floats, Floats]:
+    """Of features in [−1, 1]; noise is told from spread by its own size, which is public."""
+    d = (len(released) - 1) // 2
+    count = max(float(released[-1]), 1.0)
+    noise = moments.noise(d)
+    error = float(np.sqrt(noise.second_moment / noise.dimension)) / count
+    mean = np.clip(released[:d] / count, -1.0, 1.0)
+    variance = released[d : 2 * d] / count - mean**2
+    least = min(error, 1.0) + 2.0**-20  # what noise alone would show: constants are not blown up
+    return mean, np.sqrt(np.clip(variance, least, 1.0))

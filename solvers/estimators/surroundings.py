@@ -1,0 +1,98 @@
+"""What scikit-learn does around a private fit that no claim of the fit covers.
+
+A search that compares many fits, or a step that learned from the data what it does to them, looks
+at records and is charged for nothing. A model cannot forbid that, but it can see who calls its
+`fit`: it warns, and its claim says what it assumes.
+"""
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+
+class NotCharged(UserWarning):
+    """Something looked at the data beside a private fit, and no budget was spent on it."""
+
+
+def watched(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A `fit` that adds to its claim what is assumed of whoever called it."""
+
+    @functools.wraps(fit)
+    def fitted(self: Any, *args: Any, **named: Any) -> Any:  # noqa: ANN401  # as `fit` has them
+        uncharged, others = tuple(_uncharged()), tuple(_charged_apart())
+        for text in uncharged:
+            warnings.warn(f"not charged to the budget: {text}", NotCharged, stacklevel=2)
+        found = fit(self, *args, **named)
+        if uncharged or others:
+            assumes = dict.fromkeys((*self.claim_.assumes, *uncharged, *others))
+            self.claim_ = replace(self.claim_, assumes=tuple(assumes))
+        return found
+
+    return fitted
+
+
+def learned_steps(pipeline: Pipeline) -> list[str]:
+    """Steps before the last that learn from data, and claim nothing about it."""
+    return [name for name, step in _before_last(pipeline) if not is_private(step) and _learns(step)]
+
+
+def stateless_steps(pipeline: Pipeline) -> list[str]:
+    """Steps before the last that learn nothing."""
+    return [
+        name for name, step in _before_last(pipeline) if not is_private(step) and not _learns(step)
+    ]
+
+
+def _uncharged() -> Iterator[str]:
+    for caller in _callers():
+        if isinstance(caller, BaseSearchCV):
+            yield (
+                f"which settings {type(caller).__name__} keeps is public: it compares them on the "
+                "data (solvers.PrivateGridSearch pays for that)"
+            )
+        if isinstance(caller, Pipeline) and (names := learned_steps(caller)):
+            yield (
+                f"what the steps {', '.join(names)} of a pipeline learned from the data is public "
+                "(solvers.PrivateStandardizer pays for that)"
+            )
+
+
+def _charged_apart() -> Iterator[str]:
+    """In a pipeline of scikit-learn, each private step has a claim of its own."""
+    for caller in _callers():
+        if isinstance(caller, Pipeline) and not getattr(caller, "adds_up_claims", False):
+            names = [name for name, step in _before_last(caller) if is_private(step)]
+            if names:
+                yield f"the steps {', '.join(names)} are charged for themselves, beside this claim"
+
+
+def _callers() -> list[Any]:
+    """The objects whose methods are being run, nearest first, each once."""
+    found: dict[int, Any] = {}
+    frame = sys._getframe(1)  # noqa: SLF001  # the only way to see a caller
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, (BaseSearchCV, Pipeline)):
+            found[id(owner)] = owner
+        frame = frame.f_back  # type: ignore[assignment]
+    return list(found.values())
+
+
+def _before_last(pipeline: Pipeline) -> list[tuple[str, Any]]:
+    return [(name, step) for name, step in pipeline.steps[:-1] if step not in {None, "passthrough"}]
+
+
+def is_private(step: Any) -> bool:  # noqa: ANN401
+    """Whether a step has a budget of its own."""
+    return hasattr(step, "budget") and hasattr(step, "relation")
+
+
+def _learns(step: Any) -> bool:  # noqa: ANN401
+    return bool(get_tags(step).requires_fit)

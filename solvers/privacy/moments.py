@@ -1,0 +1,121 @@
+"""Counts, sums and sums of squares of bounded features, released with noise once.
+
+Features z in [−1, 1] are rounded towards zero to multiples of 2^-20, so that sums of z and of z²
+are exact. A record that is added or removed moves (z, z²) of each feature by at most 2 in ℓ1 and
+√2 in ℓ2, and the count by 1. One that is replaced moves (z, z²) by at most 9/4 in ℓ1 and 2 in ℓ2;
+the count is then public. [proofs/bounded_moments.py] Of records in groups, such as classes, each
+group has its moments, and a record that is replaced may leave one group and join another: that is
+one record less and one more.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpverify.arrays import Floats, Ints
+from dpverify.balls import ball, enclose
+from dpverify.claims import Claim
+from dpverify.errors import check_count, check_draw, settle_fields
+from dpverify.guarantees import PureDP
+from dpverify.neighbors import Relation
+from dpverify.theorems import ANALYTIC_GAUSSIAN, LAPLACE
+from solvers.privacy.clipped_sums import Wholes, exact_zeros
+from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio
+
+_BITS = 20
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundedMoments:
+    """Σz, Σz² and the number of records, for features z in [−1, 1], with noise.
+
+    Laplace noise for PureDP budgets, Gaussian noise for others. Under REPLACE_ONE the number of
+    records is public, and is returned as it is, unless there are several groups.
+
+    >>> moments = BoundedMoments(budget=PureDP(epsilon=1.0), relation=Relation.ADD_REMOVE)
+    >>> moments.sensitivity(3), moments.noise(3).dimension
+    (7.0, 7)
+    """
+
+    budget: Budget
+    relation: Relation
+    groups: int = 1
+
+    def __post_init__(self) -> None:
+        settle_fields(self)
+        check_count("groups", self.groups)
+        object.__setattr__(self, "relation", Relation.parse(self.relation))
+        check_budget(self.budget)
+
+    @property
+    def kind(self) -> Kind:
+        return "laplace" if isinstance(self.budget, PureDP) else "gaussian"
+
+    @property
+    def claim(self) -> Claim:
+        noise = StepNoise(kind=self.kind, scale=1.0, sensitivity=1.0, dimension=2)
+        theorem = LAPLACE if self.kind == "laplace" else ANALYTIC_GAUSSIAN
+        return Claim(self.budget, self.relation, theorem, noise.assumes)
+
+    @property
+    def _counted(self) -> bool:
+        return self.groups > 1 or self.relation is Relation.ADD_REMOVE
+
+    def sensitivity(self, features: int) -> float:
+        """In ℓ1 for Laplace noise, else in ℓ2; not rounded down."""
+        moved = 1 if self.relation is Relation.ADD_REMOVE else 2  # records that come or go
+        if self.kind == "laplace":
+            whole = Fraction(moved * (2 * features + 1))
+            exact = whole if self._counted else Fraction(9 * features, 4)
+            return enclose(lambda: ball(exact))[1]
+        squares = moved * (2 * features + 1) if self._counted else 4 * features
+        return enclose(lambda: ball(squares).sqrt())[1]
+
+    def noise(self, features: int) -> StepNoise:
+        """What is added to the sums."""
+        reach = self.sensitivity(features)
+        return StepNoise(
+            kind=self.kind,
+            scale=math.nextafter(noise_ratio(self.budget, 1) * reach, math.inf),
+            sensitivity=reach,
+            dimension=self.groups * (2 * features + self._counted),
+        )
+
+    def sums(self, features: Floats) -> Wholes:
+        """Σz, Σz² and, under ADD_REMOVE, the number of records, in units of 2^-40."""
+        n, d = features.shape
+        total = exact_zeros(2 * d + self._counted, n)
+        for start in range(0, n, _BLOCK):
+            whole = np.trunc(np.ldexp(features[start : start + _BLOCK], _BITS)).astype(np.int64)
+            total[:d] += whole.sum(axis=0) << _BITS
+            total[d : 2 * d] += (whole * whole).sum(axis=0)
+        if self._counted:
+            total[-1] += n << (2 * _BITS)
+        return total
+
+    def grouped_sums(self, features: Floats, groups: Ints) -> Wholes:
+        """The sums of each group, one after the other."""
+        parts = [self.sums(features[groups == group]) for group in range(self.groups)]
+        return np.concatenate(parts)
+
+    def sample_groups(
+        self, data: tuple[Floats, Ints], size: int, *, rng: np.random.Generator
+    ) -> Floats:
+        """`size` releases (size, groups, 2d + 1), for features and the number of each's group."""
+        check_draw(size, rng)
+        features, groups = data
+        rows = np.tile(self.grouped_sums(features, groups), (size, 1))
+        drawn = self.noise(features.shape[1]).release(rows, -2 * _BITS, rng)
+        return drawn.reshape(size, self.groups, -1)
+
+    def sample(self, data: Floats, size: int, *, rng: np.random.Generator) -> Floats:
+        """`size` releases (size, 2d + 1): sums, sums of squares, number of records."""
+        check_draw(size, rng)
+        rows = np.tile(self.sums(data), (size, 1))
+        drawn = self.noise(data.shape[1]).release(rows, -2 * _BITS, rng)
+        if self._counted:
+            return drawn
+        return np.hstack([drawn, np.full((size, 1), float(len(data)))])

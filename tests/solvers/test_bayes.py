@@ -1,0 +1,112 @@
+"""Private naive Bayes: its sums, its claim under audit, and its sense."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+import dpverify as dpv
+from dpverify.errors import InvalidParameter
+from solvers import PrivateNaiveBayes
+from solvers.privacy.moments import BoundedMoments
+
+PURE = dpv.PureDP(epsilon=1.0)
+APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-3)
+
+
+def blobs(n: int = 6000) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, n)
+    rows = rng.normal(np.stack([y, -y], axis=1), [0.5, 0.9])
+    return np.clip(rows, -4.0, 4.0), y
+
+
+def model(**changes: object) -> PrivateNaiveBayes:
+    given: dict[str, Any] = {
+        "budget": PURE, "low": -4.0, "high": 4.0, "classes": (0, 1, 2), "relation": "add-remove",
+        "random_state": 0,
+    }  # fmt: skip
+    return PrivateNaiveBayes(**given | changes)
+
+
+@pytest.mark.parametrize("relation", list(dpv.Relation))
+@pytest.mark.parametrize("budget", [dpv.PureDP(epsilon=4.0), dpv.ApproxDP(epsilon=4.0, delta=1e-6)])
+def test_with_many_records_it_is_scikit_learns(
+    budget: dpv.PureDP | dpv.ApproxDP, relation: dpv.Relation
+) -> None:
+    rows, y = blobs(20_000)
+    private, plain = model(budget=budget, relation=relation).fit(rows, y), GaussianNB().fit(rows, y)
+    assert private.theta_ == pytest.approx(plain.theta_, abs=0.1)
+    assert private.var_ == pytest.approx(plain.var_, rel=0.25)
+    assert private.class_prior_ == pytest.approx(plain.class_prior_, abs=0.02)
+    assert private.score(rows, y) > plain.score(rows, y) - 0.01
+    shares = private.predict_proba(rows)
+    assert shares.sum(axis=1) == pytest.approx(1.0)
+    assert (private.classes_[shares.argmax(axis=1)] == private.predict(rows)).all()
+    assert (private.claim_.guarantee, private.claim_.relation) == (budget, relation)
+
+
+@pytest.mark.parametrize("relation", list(dpv.Relation))
+@pytest.mark.parametrize("budget", [PURE, APPROX])
+def test_no_record_moves_the_sums_further_than_declared(
+    budget: dpv.PureDP | dpv.ApproxDP, relation: dpv.Relation
+) -> None:
+    """All records with one feature on a grid and either class, against one another or none."""
+    moments = BoundedMoments(budget=budget, relation=relation, groups=2)
+    norm = 1 if moments.kind == "laplace" else 2
+    records = list(product(np.linspace(-1.0, 1.0, 17), (0, 1)))
+    sums = [moments.grouped_sums(np.array([[z]]), np.array([group])) for z, group in records]
+    none = moments.grouped_sums(np.zeros((0, 1)), np.zeros(0, np.int64))
+    others = sums if relation is dpv.Relation.REPLACE_ONE else [none]
+    moves = [(one - other) / 2.0**40 for one, other in product(sums, others)]
+    worst = max(float(np.linalg.norm(move, norm)) for move in moves)
+    assert worst <= moments.sensitivity(1)
+    assert worst == pytest.approx(moments.sensitivity(1), rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.false_alarm(1e-9)
+@pytest.mark.parametrize("relation", list(dpv.Relation))
+@pytest.mark.parametrize("budget", [PURE, APPROX])
+def test_honest_moments_of_classes_are_not_refuted(
+    budget: dpv.PureDP | dpv.ApproxDP, relation: dpv.Relation
+) -> None:
+    moments = BoundedMoments(budget=budget, relation=relation, groups=2)
+
+    def mechanism(data: list[tuple[float, int]], rng: np.random.Generator) -> np.ndarray:
+        rows = np.array([[z] for z, _ in data]).reshape(-1, 1)
+        groups = np.array([group for _, group in data], np.int64)
+        return moments.sample_groups((rows, groups), 1, rng=rng).ravel()
+
+    left = [(1.0, 0), (1.0, 0)]
+    right = [(1.0, 0), (1.0, 1)] if relation is dpv.Relation.REPLACE_ONE else [(1.0, 0)]
+    verdict = dpv.audit(
+        mechanism, left=left, right=right, claim=moments.claim, level=1e-9, samples=4_000, seed=0
+    )
+    assert not verdict.refuted
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("size", [1e-300, 1e-12, 1.0, 1e12, 1e150])
+def test_any_records_within_the_bounds_will_do(n: int, size: float) -> None:
+    fitted = model(low=-size, high=size).fit(np.full((n, 2), size), np.zeros(n, np.int64))
+    assert np.isfinite(fitted.predict_joint_log_proba(np.full((2, 2), -size))).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"classes": None}, "classes=None must be declared"),
+        ({"classes": (0, 1)}, "every label in y must be one of: 0, 1"),
+        ({"low": None}, "low=None and high=4.0 must be declared"),
+        ({"low": 5.0}, "low=5.0 must be below high=4.0"),
+        ({"high": 1.0}, "every value of X must lie between low and high"),
+        ({"budget": None}, "budget=None must be declared"),
+    ],
+)
+def test_misuse(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameter) as refusal:
+        model(**change).fit(*blobs(100))
+    assert message in str(refusal.value)

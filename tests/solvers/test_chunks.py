@@ -1,0 +1,427 @@
+"""Data in chunks: the same numbers as in memory, however they are cut; bad ones are refused."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import dpverify as dpv
+from dpverify.errors import InvalidParameter, NotSupported
+from solvers import (
+    Bounds,
+    Chunks,
+    FixedBatches,
+    GradientDescent,
+    Hinge,
+    Logistic,
+    OutputPerturbation,
+    PrivateClassifier,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    PrivateSVM,
+    Problem,
+    Ridge,
+    StochasticGradientDescent,
+    SufficientStatistics,
+    WholeSpace,
+)
+from solvers.descent import DescentSetting
+
+APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-5)
+
+
+def drawn(n: int = 1000, d: int = 3) -> tuple[NDArray[Any], NDArray[Any]]:
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((n, d))
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1.0) * 1.0000001
+    return rows, np.where(rows[:, 0] + 0.3 * rng.standard_normal(n) > 0.0, 1, 0)
+
+
+def logistic(**changes: object) -> PrivateLogisticRegression:
+    given: dict[str, Any] = {
+        "budget": APPROX, "norm_bound": 1.0, "relation": "add-remove", "classes": (0, 1),
+        "records": 1000, "random_state": 0,
+    }  # fmt: skip
+    return PrivateLogisticRegression(**given | changes)
+
+
+# the same numbers
+
+
+@pytest.mark.parametrize("rows", [1, 7, 333, 5000])
+@pytest.mark.parametrize("method", ["gradient", "sgd"])
+def test_sums_of_gradients_are_the_same_to_the_last_bit(method: str, rows: int) -> None:
+    features, y = drawn(100)
+    whole = logistic(method=method, records=100).fit(features, y)
+    parts = logistic(method=method, records=100).fit(Chunks.arrays(features, y, rows=rows))
+    assert (whole.coef_ == parts.coef_).all()
+    assert (whole.intercept_, whole.claim_) == (parts.intercept_, parts.claim_)
+    assert (parts.predict(features) == whole.predict(features)).all()
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+@pytest.mark.parametrize("kind", [PrivateLogisticRegression, PrivateSVM])
+@pytest.mark.parametrize("method", ["objective", "output"])
+def test_minima_are_the_same_up_to_the_solver(
+    kind: type[PrivateLogisticRegression], method: str, classes: tuple[int, ...]
+) -> None:
+    features, y = drawn()
+    given = logistic(classes=classes, method=method).get_params()
+    if kind is PrivateLogisticRegression and method == "output" and len(classes) > 2:
+        with pytest.raises(NotSupported, match="with one score a record"):
+            kind(**given).fit(Chunks.arrays(features, y, rows=300))
+        return
+    whole, parts = (
+        kind(**given).fit(features, y),
+        kind(**given).fit(Chunks.arrays(features, y, rows=300)),
+    )
+    size = float(np.abs(whole.coef_).max())
+    assert parts.coef_ == pytest.approx(whole.coef_, abs=1e-5 * size)
+    assert parts.certificate_ == whole.certificate_
+    assert parts.claim_ == whole.claim_
+
+
+def test_statistics_are_the_same_to_the_last_bit() -> None:
+    features, y = drawn()
+    given: dict[str, Any] = {
+        "budget": APPROX, "norm_bound": 1.0, "label_bound": 2.0, "relation": "replace-one",
+        "random_state": 0,
+    }  # fmt: skip
+    whole = PrivateLinearRegression(**given).fit(features, y)
+    parts = PrivateLinearRegression(**given).fit(Chunks.arrays(features, y, rows=64))
+    assert (whole.coef_ == parts.coef_).all()
+
+
+def test_a_minimum_over_chunks_is_certified() -> None:
+    features, y = drawn()
+    labels = np.where(y > 0, 1.0, -1.0)
+    problem = Problem(
+        loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)), regularizer=Ridge(0.1)
+    )
+    linear = np.random.default_rng(0).standard_normal((2, 3))
+    whole = problem.minimize((features, labels), linear)
+    parts = problem.minimize(Chunks.arrays(features, labels, rows=90), linear, within=1e-9)
+    assert parts.certificate.distance <= 1e-9
+    apart = np.linalg.norm(whole.points - parts.points, axis=1)
+    assert (apart <= whole.distances + parts.distances).all()
+
+
+def test_what_floats_cannot_settle_is_solved_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solvers.minimize.newton_chunked._PASSES", 0)
+    features, y = drawn(20)
+    labels = np.where(y > 0, 1.0, -1.0)
+    problem = Problem(
+        loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)), regularizer=Ridge(0.1)
+    )
+    solution = problem.minimize(Chunks.arrays(features, labels, rows=7), within=1e-9)
+    assert solution.certificate.distance <= 1e-9
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_no_records_are_data_like_any_other(n: int, tmp_path: Path) -> None:
+    features, y = drawn(n + 1)
+    chunks = [
+        Chunks.arrays(features[:n], y[:n]),
+        Chunks.parquet(written(tmp_path, features[:n], y[:n]), "y"),
+    ]
+    for method in ("objective", "gradient", "sgd"):
+        whole = logistic(method=method).fit(features[:n], y[:n])
+        for each in chunks:
+            parts = logistic(method=method).fit(each)
+            assert parts.coef_ == pytest.approx(whole.coef_, rel=1e-6)
+
+
+def test_memory_mapped_arrays_are_read_slice_by_slice(tmp_path: Path) -> None:
+    features, y = drawn()
+    np.save(tmp_path / "X.npy", features)
+    np.save(tmp_path / "y.npy", y)
+    mapped = [np.load(tmp_path / name, mmap_mode="r") for name in ("X.npy", "y.npy")]
+    parts = logistic().fit(Chunks.arrays(*mapped, rows=100))
+    assert (parts.coef_ == logistic().fit(features, y).coef_).all()
+
+
+# mechanisms
+
+
+def test_mechanisms_take_chunks() -> None:
+    features, y = drawn(50)
+    labels = np.where(y > 0, 1.0, -1.0)
+    chunks, bounds = Chunks.arrays(features, labels, rows=9), Bounds(norm=1.0, labels=(-1, 1))
+    setting = DescentSetting(
+        loss=Hinge(), bounds=bounds, domain=WholeSpace(), relation=dpv.Relation.ADD_REMOVE,
+        records=50,
+    )  # fmt: skip
+    descent = GradientDescent(setting, budget=APPROX, steps=3, learning_rate=1.0)
+    least = SufficientStatistics(
+        bounds=Bounds(norm=1.0, label_bound=1.0), budget=APPROX, relation="add-remove"
+    )
+    for mechanism in (descent, least):
+        one, other = (
+            mechanism.sample(data, 2, rng=np.random.default_rng(0))
+            for data in ((features, labels), chunks)
+        )
+        assert (one == other).all()
+    assert (
+        descent.transcript.log_density(np.zeros((1, 3, 3)), chunks)
+        == descent.transcript.log_density(np.zeros((1, 3, 3)), (features, labels))
+    ).all()
+
+
+def test_what_chunks_cannot_do_is_said() -> None:
+    features, y = drawn(50)
+    labels = np.where(y > 0, 1.0, -1.0)
+    chunks, bounds = Chunks.arrays(features, labels), Bounds(norm=1.0, labels=(-1, 1))
+    problem = Problem(loss=Hinge(), bounds=bounds, regularizer=Ridge(1.0))
+    output = OutputPerturbation(problem=problem, budget=APPROX, relation="add-remove")
+    rng = np.random.default_rng(0)
+    with pytest.raises(NotSupported, match="must be smooth, with one score a record"):
+        output.sample(chunks, 1, rng=rng)
+    setting = DescentSetting(
+        loss=Hinge(), bounds=bounds, domain=WholeSpace(), relation=dpv.Relation.REPLACE_ONE,
+        records=50,
+    )  # fmt: skip
+    batches = StochasticGradientDescent(
+        setting, budget=dpv.PureDP(epsilon=1.0), batches=FixedBatches(5), steps=2, learning_rate=1.0
+    )
+    with pytest.raises(NotSupported, match="must be PoissonBatches for data in chunks"):
+        batches.sample(chunks, 1, rng=rng)
+    with pytest.raises(InvalidParameter, match="call checked"):
+        len(chunks)
+
+
+# parquet
+
+
+def written(
+    folder: Path,
+    features: NDArray[Any],
+    y: NDArray[Any],
+    name: str = "data.parquet",
+    group: int = 100,
+) -> Path:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {f"x{k}": features[:, k] for k in range(features.shape[1])}
+    parquet.write_table(arrow.table({**columns, "y": y}), folder / name, row_group_size=group)
+    return folder / name
+
+
+@pytest.mark.parametrize("rows", [64, 1 << 16])
+def test_parquet_is_read_by_row_groups(rows: int, tmp_path: Path) -> None:
+    features, y = drawn()
+    whole = logistic().fit(features, y)
+    path = written(tmp_path, features, y)
+    assert (logistic().fit(Chunks.parquet(path, "y", rows=rows)).coef_ == whole.coef_).all()
+    some = Chunks.parquet(str(path), target="y", columns=["x2", "x0"])
+    assert (logistic().fit(some).coef_ == logistic().fit(features[:, [2, 0]], y).coef_).all()
+
+
+def test_a_folder_of_files_is_one_dataset_and_labels_may_be_words(tmp_path: Path) -> None:
+    features, y = drawn()
+    words = np.where(y > 0, "yes", "no")
+    for k in range(4):
+        written(
+            tmp_path,
+            features[k * 250 : k * 250 + 250],
+            words[k * 250 : k * 250 + 250],
+            f"{k}.parquet",
+        )
+    named = logistic(classes=("no", "yes"))
+    parts = named.fit(Chunks.parquet(tmp_path, "y"))
+    assert parts.classes_.tolist() == ["no", "yes"]
+    assert (parts.coef_ == logistic().fit(features, y).coef_).all()
+    assert (
+        parts.predict(features)
+        == np.where(logistic().fit(features, y).predict(features) > 0, "yes", "no")
+    ).all()
+
+
+def spoiled(kind: str, folder: Path) -> Chunks:
+    """Data of which only the last chunk is bad."""
+    features, y = drawn()
+    if kind == "NaN":
+        features[-1, 1] = np.nan
+    elif kind == "label":
+        y[-1] = 7
+    elif kind == "long":
+        features[-1] *= 3.0
+    first = written(folder, features[:500], y[:500], "a.parquet")
+    last = written(folder, features[500:], y[500:], "b.parquet")
+    if kind == "columns":
+        written(folder, features[500:, :2], y[500:], "b.parquet")
+    elif kind == "types":
+        written(folder, features[500:].astype(str), y[500:], "b.parquet")
+    elif kind == "truncated":
+        last.write_bytes(last.read_bytes()[:-40])
+    elif kind == "damaged":
+        content = bytearray(last.read_bytes())
+        content[4 : len(content) // 2] = b"\x00" * (len(content) // 2 - 4)
+        last.write_bytes(content)
+    return Chunks.parquet([first, last], "y")
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("NaN", "X must be finite"),
+        ("label", "every label in y must be one of: 0, 1"),
+        ("long", "the norm of every row of X must be at most"),
+        ("columns", "must be those of"),
+        ("types", "must be numbers"),
+        ("truncated", "must be a whole parquet file"),
+        ("damaged", "must be a whole parquet file"),
+    ],
+)
+@pytest.mark.parametrize("method", ["gradient", "objective"])
+def test_a_bad_last_chunk_is_refused_before_noise_is_drawn(
+    kind: str, message: str, method: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    model = logistic(method=method, random_state=rng)
+    with pytest.raises(InvalidParameter) as refusal:
+        model.fit(spoiled(kind, tmp_path))
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert rng.bit_generator.state == before
+    assert not hasattr(model, "coef_")
+
+
+def test_misuse(tmp_path: Path) -> None:
+    features, y = drawn(20)
+    path = written(tmp_path, features, y)
+    chunks = Chunks.arrays(features, y)
+    for act, message in (
+        (lambda: Chunks.arrays(features, y[:-1]), "one label a row"),
+        (lambda: Chunks.arrays(features, y, rows=0), "rows=0"),
+        (lambda: Chunks.parquet(tmp_path / "none.parquet", "y"), "must be a parquet file"),
+        (lambda: Chunks.parquet(path, "z"), "target='z'"),
+        (lambda: Chunks.parquet(path, "y", columns=["y"]), "must be different columns"),
+        (lambda: logistic().fit(chunks, y), "must not be given beside data in chunks"),
+        (lambda: logistic(classes=None).fit(chunks), "classes=None must be declared"),
+        (lambda: logistic(classes=(1,)).fit(chunks), "must be at least two"),
+        (
+            lambda: logistic(relation="replace-one").fit(Chunks.arrays(features[:0], y[:0])),
+            "X has 0 rows",
+        ),
+    ):
+        with pytest.raises(InvalidParameter) as refusal:
+            act()  # type: ignore[no-untyped-call]
+        assert message in str(refusal.value)
+
+
+def test_progress_tells_of_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def waiting(what: Any) -> Any:  # noqa: ANN401
+        from contextlib import contextmanager  # noqa: PLC0415
+
+        @contextmanager
+        def told_at_the_end() -> Iterator[None]:
+            yield
+            told.append(what())
+
+        return told_at_the_end()
+
+    monkeypatch.setattr("solvers.chunks.waiting", waiting)
+    chunks = Chunks.arrays(*drawn(100), rows=10).checked()
+    chunks.total(lambda block: block[0].sum(axis=0))
+    assert told == ["checking, 10 chunks", "summing, 10 of 10 chunks"]
+
+
+# Dask
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as connected,
+    ):
+        yield connected
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of dask and distributed
+@pytest.mark.parametrize("kind", ["array", "frame"])
+@pytest.mark.parametrize("method", ["gradient", "objective"])
+def test_dask_collections_are_summed_on_the_cluster(
+    method: str,
+    kind: str,
+    client: Any,  # noqa: ANN401, ARG001  # it is there
+) -> None:
+    features, y = drawn(100)
+    whole = logistic(method=method, records=100).fit(features, y)
+    parts = logistic(method=method, records=100).fit(collected(kind, features, y))
+    assert parts.coef_ == pytest.approx(whole.coef_, rel=1e-5 if method == "objective" else 0.0)
+    with pytest.raises(InvalidParameter, match="every label in y must be one of: 0, 1"):
+        logistic(method=method).fit(collected(kind, features, y + 5))
+
+
+def collected(kind: str, features: NDArray[Any], y: NDArray[Any]) -> Chunks:
+    if kind == "array":
+        arrays = pytest.importorskip("dask.array")
+        return Chunks.dask(
+            arrays.from_array(features, chunks=(35, 2)), arrays.from_array(y, chunks=35)
+        )
+    frames, pandas = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    table = pandas.DataFrame(features, columns=["a", "b", "c"]).assign(y=y)
+    return Chunks.dask(frames.from_pandas(table, npartitions=3), target="y")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_lost_worker_is_made_up_for(client: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    """A worker is killed while it sums; the others do its part, and the numbers are the same."""
+    arrays = pytest.importorskip("dask.array")
+    features, y = drawn(100)
+    whole = logistic(records=100, method="gradient").fit(features, y)
+    marked = arrays.from_array(features, chunks=(25, 3)).map_blocks(
+        _dies_once, mark=str(tmp_path / "lost"), dtype=np.float64
+    )
+    chunks = Chunks.dask(marked, arrays.from_array(y, chunks=25))
+    before = set(client.scheduler_info()["workers"])
+    parts = logistic(records=100, method="gradient").fit(chunks)
+    assert (parts.coef_ == whole.coef_).all()
+    assert set(client.scheduler_info()["workers"]) != before
+
+
+def _dies_once(block: NDArray[Any], mark: str) -> NDArray[Any]:
+    """The first worker that comes here is gone, as if its machine were."""
+    if len(block) > 1:
+        try:
+            Path(mark).touch(exist_ok=False)
+        except FileExistsError:
+            return block
+        os._exit(1)
+    return block
+
+
+def test_without_a_cluster_dask_computes_here() -> None:
+    arrays = pytest.importorskip("dask.array")
+    features, y = drawn(60)
+    chunks = Chunks.dask(
+        arrays.from_array(features, chunks=(30, 3)), arrays.from_array(y, chunks=30)
+    )
+    parts = logistic(records=100).fit(chunks)
+    assert (parts.coef_ == logistic(records=100).fit(features, y).coef_).all()
+    with pytest.raises(InvalidParameter, match="cut alike"):
+        Chunks.dask(arrays.from_array(features, chunks=(30, 3)), arrays.from_array(y, chunks=20))
+
+
+def test_classifiers_of_other_losses_take_chunks() -> None:
+    features, y = drawn(100)
+    given: dict[str, Any] = {
+        "loss": "hinge", "budget": APPROX, "norm_bound": 1.0, "relation": "add-remove",
+        "classes": (0, 1), "records": 100, "method": "gradient", "random_state": 0,
+    }  # fmt: skip
+    whole = PrivateClassifier(**given).fit(features, y)
+    assert (
+        PrivateClassifier(**given).fit(Chunks.arrays(features, y, rows=9)).coef_ == whole.coef_
+    ).all()
