@@ -45,7 +45,7 @@ def laplace(alarm: Floats) -> Floats:
     middle = np.exp(-1) / (4 * np.maximum(alarm, 1e-300))
     cut = np.exp(-1) / 2
     return np.where(
-        alarm < cut, 1 - np.e * alarm, np.where(alarm < 0.5, middle, np.exp(-1) * (1 - alarm))
+        alarm < cut, 1 - math.e * alarm, np.where(alarm < 0.5, middle, np.exp(-1) * (1 - alarm))
     )
 
 
