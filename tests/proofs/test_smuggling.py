@@ -443,3 +443,13 @@ def test_balls_that_decide_nothing_refute_nothing(compare: Callable[..., Check])
     assert not undecided.denied
     assert not fails(undecided).holds
     assert fails(compare(arb(2), 1)).holds
+
+
+@pytest.mark.parametrize(("small", "large"), [("10", "9"), ((0, 100), (1, 0)), ([0, 9], [1, 1])])
+@pytest.mark.parametrize("compare", [at_most, below])
+def test_digits_and_vectors_have_no_order(
+    compare: Callable[..., Check], small: object, large: object
+) -> None:
+    """Python says yes to all of these, by the alphabet and by first entries."""
+    with pytest.raises(TypeError, match="must be numbers"):
+        compare(small, large)
