@@ -685,9 +685,10 @@ MATRIX_MECHANISM = Theorem(
     statement=(
         "C·x + N(0, σ²) is the Gaussian mechanism whose sensitivity is the largest length of Σ "
         "C[:, j]·u_j over the steps of one record, whose rows of x move by u_j of length at most "
-        "1: the root of the largest Σ Xᵢⱼ where every entry of X = CᵀC is ≥ 0; with b bands on and "
-        "below the diagonal and Poisson samples drawn in turn from b parts of the data, n steps "
-        "are at most ⌈n/b⌉ subsampled Gaussians, each of the longest column."
+        "1: the root of the largest Σ Xᵢⱼ where every entry of X = CᵀC is ≥ 0; its profile is no "
+        "larger if rows of x depend on outputs that come before all those they enter; with b bands "
+        "on and below the diagonal and Poisson samples drawn in turn from b parts of the data, n "
+        "steps are at most ⌈n/b⌉ subsampled Gaussians, each of the longest column."
     ),
     source=(
         "Denisov et al., NeurIPS 2022 (arXiv 2202.08312); Choquette-Choo et al., NeurIPS 2023 "
