@@ -656,11 +656,11 @@ GROUP_PRIVACY = Theorem(
 PRIVATE_SELECTION = Theorem(
     name="private-selection",
     statement=(
-        "If only the best of K independent runs is released, K drawn beforehand without the data, "
-        "f is the generating function of K and r the least f′(1−v)/f′(1−u) over the trade-off "
-        "curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, with ℓ the likelihood ratios in "
-        "falling order; so ε-DP runs stay (2+η)·ε-DP for a negative binomial K of shape η, 3ε-DP "
-        "for a geometric one."
+        "If only the best, by a score of the output alone, of K independent runs is released, K "
+        "drawn beforehand without the data, f is the generating function of K and r the least "
+        "f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, "
+        "with ℓ the likelihood ratios in falling order; so ε-DP runs stay (2+η)·ε-DP for a "
+        "negative binomial K of shape η, 3ε-DP for a geometric one."
     ),
     source=(
         "Liu, Talwar, STOC 2019 (arXiv 1811.07971); Papernot, Steinke, ICLR 2022 (arXiv "
