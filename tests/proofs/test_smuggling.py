@@ -401,6 +401,21 @@ def test_a_theorem_that_rests_on_itself_is_said(
         list(run_with_uses(["one"], {}))
 
 
+def test_what_another_checker_denies_supports_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A goal that is false, and that sympy was said to show, in a theorem that another one uses."""
+    find = library(monkeypatch, one=(so("two"),), two=())
+    false = forged(Goal(A - B, "=", A + B, (A, B)))
+
+    def denied() -> Step:
+        return Step("denied", false, "")
+
+    two = find("two")
+    wrong = replace(two, clauses=(Clause("It is so", by=(denied,), argued="words"),))
+    monkeypatch.setattr(catalog, "find", {"one": find("one"), "two": wrong}.__getitem__)
+    for name in ("one", "two"):
+        assert [verdict for _, verdict in run_with_uses([name], {})] == [Verdict.FAILED]
+
+
 def test_another_statement_under_a_proved_name_is_no_support(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
