@@ -673,11 +673,11 @@ GROUP_PRIVACY = Theorem(
 PRIVATE_SELECTION = Theorem(
     name="private-selection",
     statement=(
-        "If only the best of K independent runs is released, K drawn beforehand without the data, "
-        "f is the generating function of K and r the least f′(1−v)/f′(1−u) over the trade-off "
-        "curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, with ℓ the likelihood ratios in "
-        "falling order; so ε-DP runs stay (2+η)·ε-DP for a negative binomial K of shape η, 3ε-DP "
-        "for a geometric one."
+        "If only the best, by a score of the output alone, of K independent runs is released, K "
+        "drawn beforehand without the data, f is the generating function of K and r the least "
+        "f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, "
+        "with ℓ the likelihood ratios in falling order; so ε-DP runs stay (2+η)·ε-DP for a "
+        "negative binomial K of shape η, 3ε-DP for a geometric one."
     ),
     source=(
         "Liu, Talwar, STOC 2019 (arXiv 1811.07971); Papernot, Steinke, ICLR 2022 (arXiv "
@@ -702,9 +702,10 @@ MATRIX_MECHANISM = Theorem(
     statement=(
         "C·x + N(0, σ²) is the Gaussian mechanism whose sensitivity is the largest length of Σ "
         "C[:, j]·u_j over the steps of one record, whose rows of x move by u_j of length at most "
-        "1: the root of the largest Σ Xᵢⱼ where every entry of X = CᵀC is ≥ 0; with b bands on and "
-        "below the diagonal and Poisson samples drawn in turn from b parts of the data, n steps "
-        "are at most ⌈n/b⌉ subsampled Gaussians, each of the longest column."
+        "1: the root of the largest Σ Xᵢⱼ where every entry of X = CᵀC is ≥ 0; its profile is no "
+        "larger if rows of x depend on outputs that come before all those they enter; with b bands "
+        "on and below the diagonal and Poisson samples drawn in turn from b parts of the data, n "
+        "steps are at most ⌈n/b⌉ subsampled Gaussians, each of the longest column."
     ),
     source=(
         "Denisov et al., NeurIPS 2022 (arXiv 2202.08312); Choquette-Choo et al., NeurIPS 2023 "

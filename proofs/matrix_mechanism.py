@@ -23,6 +23,7 @@ from dpverify.mechanisms.matrix.sensitivity import squared, squared_separated
 from dpverify.mechanisms.matrix.strategies import bandwidth, square_root, tree
 from dpverify.theorems import (
     ANALYTIC_GAUSSIAN,
+    GAUSSIAN_FILTER,
     MATRIX_MECHANISM,
     POISSON_SUBSAMPLING,
     Step,
@@ -112,13 +113,14 @@ PROOF = Proof(
         Clause(
             (
                 "C·x + N(0, σ²) is the Gaussian mechanism whose sensitivity is the largest length of Σ C[:, "
-                "j]·u_j over the steps of one record, whose rows of x move by u_j of length at most 1: the "
-                "root of the largest Σ Xᵢⱼ where every entry of X = CᵀC is ≥ 0;"
+                "j]·u_j over the steps of one record, whose rows of x move by u_j of length at most 1: the root "
+                "of the largest Σ Xᵢⱼ where every entry of X = CᵀC is ≥ 0; its profile is no larger if rows of x "
+                "depend on outputs that come before all those they enter;"
             ),
             by=(the_move_is_a_quadratic_form, whole_matrices_by_enumeration),
             argued=(
-                "that |⟨uᵢ, uⱼ⟩| ≤ 1 and equal vectors attain Σ Xᵢⱼ; that rows may depend on earlier outputs "
-                "where C never looks ahead"
+                "that |⟨uᵢ, uⱼ⟩| ≤ 1 and equal vectors attain Σ Xᵢⱼ; that given the outputs so far the next one is "
+                "Gaussian, and the squares of its moves add up to no more on any path (gaussian-filter)"
             ),
         ),
         Clause(
@@ -134,7 +136,7 @@ PROOF = Proof(
         ),
     ),
     library=(known_sensitivities, the_library_cuts_bands),
-    uses=(ANALYTIC_GAUSSIAN, POISSON_SUBSAMPLING, ADAPTIVE_DOMINATION),
+    uses=(ANALYTIC_GAUSSIAN, GAUSSIAN_FILTER, POISSON_SUBSAMPLING, ADAPTIVE_DOMINATION),
     mutations={
         "the other sign": lambda: the_move_is_a_quadratic_form(sign=-1),
         "a larger separation": lambda: whole_matrices_by_enumeration(separation=2),

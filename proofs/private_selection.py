@@ -1,6 +1,7 @@
 """Private selection: only the best of a random number of runs is released.
 
-Order the outputs by their score, equal ones by a coin that the output carries. If a run beats y with
+Order the outputs by their score, equal ones by a coin that the output carries. A score that reads the data besides would
+tell them: of two outputs by a fair coin, which is 0-DP, it may like the one that is a record's bit. If a run beats y with
 probability u under P and v under Q, the best has the densities f′(1−u)·du and f′(1−v)·dv at y. The set of
 outputs that beat y is an event, so (u, v) lies below the trade-off curve, and f′(1−v) ≥ r·f′(1−u): f′ rises. So
 
@@ -145,9 +146,10 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "If only the best of K independent runs is released, K drawn beforehand without the data, f is the "
-                "generating function of K and r the least f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, with ℓ "
-                "the likelihood ratios in falling order;"
+                "If only the best, by a score of the output alone, of K independent runs is released, K drawn "
+                "beforehand without the data, f is the generating function of K and r the least f′(1−v)/f′(1−u) "
+                "over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, with ℓ the likelihood "
+                "ratios in falling order;"
             ),
             by=(
                 the_number_of_runs_has_this_slope,
@@ -155,7 +157,8 @@ PROOF = Proof(
                 every_order_lies_below_the_bound,
             ),
             argued=(
-                "that f′(1−u) is a mixture of indicators of u ≤ s, each largest when outcomes come by "
+                "that a score of the output alone makes what beats y one event on both sides; that f′(1−u) is a "
+                "mixture of indicators of u ≤ s, each largest when outcomes come by "
                 "likelihood ratio (Neyman, Pearson)"
             ),
         ),

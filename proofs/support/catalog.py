@@ -102,8 +102,16 @@ def run_with_uses(
             used = {theorem: _used(theorem, done, (*above, name)) for theorem in proof.uses}
             with within(PATIENCE, name):
                 run = proof.run()
-            done[proof.theorem] = run, run.verdict(used)
+            done[proof.theorem] = run, _agreed(run, run.verdict(used))
         yield done[proof.theorem]
+
+
+def _agreed(run: Run, verdict: Verdict) -> Verdict:
+    """The verdict, unless another checker finds a goal false: then neither this nor what uses it stands."""
+    from proofs.support import second  # noqa: PLC0415  # sympy is slow
+
+    doubted = second.disagreements(shown.step for shown in run.shown)
+    return Verdict.FAILED if doubted else verdict
 
 
 def _used(

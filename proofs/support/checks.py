@@ -23,11 +23,13 @@ _EXACT = (int, Fraction, fmpq, fmpz, str, type(None))
 
 def at_most(small: Any, large: Any) -> Check:  # noqa: ANN401  # numbers of any kind
     """small ≤ large; for balls, certainly."""
+    _refuse_words(small, large)
     return _compared(small <= large, small > large, small, large)
 
 
 def below(small: Any, large: Any) -> Check:  # noqa: ANN401
     """small < large; for balls, certainly."""
+    _refuse_words(small, large)
     return _compared(small < large, small >= large, small, large)
 
 
@@ -74,6 +76,12 @@ def some(checks: Iterable[Check]) -> Check:
 def fails(check: Check) -> Check:
     """That a comparison of numbers is certainly false; what was not shown, of balls or symbols, is not."""
     return Check(check.denied, check.evidence, check.count, denied=check.holds)
+
+
+def _refuse_words(*operands: object) -> None:
+    """Python orders digits by the alphabet and vectors by their first entries: no order of numbers."""
+    if any(isinstance(each, str | tuple | list | dict) for each in operands):
+        raise TypeError(f"{operands} must be numbers to have an order")
 
 
 def _compared(yes: object, no: object, *operands: object) -> Check:

@@ -208,10 +208,16 @@ class Proof:
         for clause in sorted(self.clauses, key=lambda each: -len(each.says)):
             if clause.says not in rest:
                 foreign.append(f"not in the statement: {clause.says!r}")
-            rest = rest.replace(clause.says, " | ", 1)
-        # A sign or a word beside a clause may turn it around.
+            rest = rest.replace(clause.says, _SHOWN, 1)
+        # A sign or a word beside a formula may turn it around, and so may a formula that touches it.
+        first, *between = rest.split(_SHOWN)
         joint = _BETWEEN_FORMULAS if is_formal else _BETWEEN_CLAUSES
-        pieces = [piece for piece in rest.split("|") if not joint.fullmatch(piece)]
+        ends = {0: _BEFORE_FORMULAS, len(between): _AFTER_FORMULAS} if is_formal else {}
+        pieces = [
+            piece
+            for i, piece in enumerate((first, *between))
+            if not ends.get(i, joint).fullmatch(piece)
+        ]
         return (*(f"no clause says: {piece.strip()!r}" for piece in pieces), *foreign)
 
     def run(self) -> "Run":
@@ -340,7 +346,9 @@ class Run:
 
 _FALSE = frozenset({Verdict.REFUTED, Verdict.REFUTED_ARGUED})
 _BETWEEN_CLAUSES = re.compile(r"[\s.,;:]*(and|so|or)?[\s.,;:]*")
-_BETWEEN_FORMULAS = re.compile(r"[\s.,;]*(and)?[\s.,;]*")
+_BEFORE_FORMULAS, _AFTER_FORMULAS = re.compile(r"\s*"), re.compile(r"\.?\s*")
+_BETWEEN_FORMULAS = re.compile(r"[.,;]?\s+(and\s+)?")
+_SHOWN = "\0"  # in place of a clause
 
 
 def _says(goal: object, text: str) -> bool:

@@ -29,7 +29,7 @@ class Forms:
     """Normal forms of one goal: which variables are positive, and which sums the roots are of."""
 
     def __init__(self, signs: dict[str, str]) -> None:
-        self.signs = dict(signs)
+        self.signs = {**signs, "constant:pi": ">"}  # no variable, whatever that is called
         self.sums: dict[str, Sum] = {}
         self.exponents: dict[str, Monomial] = {}
 
@@ -39,9 +39,8 @@ class Forms:
         kind, *parts = tree
         if kind == "number":
             return constant(Fraction(parts[0]))
-        if kind == "constant":  # π
-            self.signs[parts[0]] = ">"
-            return self.of(parts[0])
+        if tree == ["constant", "pi"]:
+            return self.of("constant:pi")
         numbers = [self.of(part) for part in parts if not isinstance(part, int)]
         if kind == "+":
             return reduce(self.add, numbers)

@@ -1,6 +1,7 @@
 """Every symbolic goal goes to other checkers as well: one of our own without sympy, and z3 where it is installed."""
 
 from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
 import sympy as sp
@@ -8,6 +9,7 @@ import sympy as sp
 from dpverify.theorems import Step
 from proofs.support import functions
 from proofs.support.recheck import Undecided, has_no_poles, holds
+from proofs.support.spelling import read
 from proofs.support.symbolic import Expression, Goal
 
 _PATIENCE = 2000  # milliseconds that z3 may take for one goal
@@ -17,7 +19,7 @@ def exported(goal: Goal) -> dict[str, Any] | None:
     """A goal as trees that JSON holds; None for limits, which are no formulas."""
     if goal.relation not in {"=", "≥", ">"}:
         return None
-    atoms: dict[Expression, str] = {}
+    atoms = _Atoms(set(map(str, goal.variables)))
     made = {
         "text": str(goal),
         "left": _tree(sp.sympify(goal.left), atoms),
@@ -43,7 +45,19 @@ def _goals(steps: Iterable[Step]) -> list[Goal]:
     return list({str(goal): goal for goal in listed}.values())
 
 
-def _tree(expression: Expression, atoms: dict[Expression, str]) -> Any:  # noqa: ANN401  # JSON
+class _Atoms(dict[Expression, str]):
+    """Names for what is no arithmetic, none of which is a variable's."""
+
+    def __init__(self, taken: set[str]) -> None:
+        super().__init__()
+        self.free = (name for name in map("atom{}".format, count()) if name not in taken)
+
+    def __missing__(self, expression: Expression) -> str:
+        self[expression] = next(self.free)
+        return self[expression]
+
+
+def _tree(expression: Expression, atoms: _Atoms) -> Any:  # noqa: ANN401  # JSON
     if expression.is_Symbol:
         return str(expression)
     if expression.is_Rational:
@@ -54,13 +68,13 @@ def _tree(expression: Expression, atoms: dict[Expression, str]) -> Any:  # noqa:
         return ["*", *(_tree(part, atoms) for part in expression.args)]
     if expression.is_Pow and expression.exp.is_Integer and abs(int(expression.exp)) <= 12:
         return ["^", _tree(expression.base, atoms), int(expression.exp)]
-    return atoms.setdefault(expression, f"atom{len(atoms)}")
+    return atoms[expression]
 
 
 def _functions(expression: Expression) -> Any:  # noqa: ANN401  # JSON
     """The tree with its functions; a kind that nobody knows decides nothing."""
     if expression.is_Symbol or expression.is_Rational:
-        return _tree(expression, {})
+        return _tree(expression, _Atoms(set()))
     if expression is sp.E:
         return ["exp", ["number", "1"]]
     if not expression.args:
@@ -104,14 +118,13 @@ def _shows(goal: dict[str, Any]) -> bool:
 
 
 def shows_everywhere(goal: object, text: str) -> bool:
-    """Whether the goal is this text, and recheck shows what the text says, read anew, without a pole.
+    """Whether the goal is this text, and recheck shows what the text says, read without sympy, without a pole.
 
-    A pole is a denominator that may vanish for some values of the variables.
+    A pole is a denominator that may vanish for some values of the variables: sympy cancels it.
     """
     if type(goal) is not Goal or not goal.is_plain or str(goal) != text:
         return False
-    read = goal.read_again()
-    made = None if read is None else exported(read)
+    made = read(text)
     try:
         return made is not None and holds(made) and has_no_poles(made)
     except Undecided:

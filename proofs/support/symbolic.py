@@ -15,6 +15,7 @@ from flint import arb, ctx
 from dpverify.balls import ball
 from dpverify.theorems import Check, Evidence
 from proofs.support.checks import VACUOUS, at_most, below, equal
+from proofs.support.spelling import read
 
 Expression: TypeAlias = Any  # sympy has no types
 
@@ -47,18 +48,6 @@ class Goal:
         names = [str(name) for name in self.variables]
         return all(map(_is_plain_name, self.variables)) and len(set(names)) == len(names)
 
-    def read_again(self) -> "Goal | None":
-        """The goal that the text of both sides spells, as sympy reads text; None if it is no formula."""
-        names = {str(name): name for name in self.variables}
-        try:
-            sides = [sp.parse_expr(str(side), names) for side in (self.left, self.right)]
-        except (SyntaxError, TypeError, ValueError, AttributeError, NameError):
-            return None
-        unknown = sides[0].free_symbols | sides[1].free_symbols
-        if not unknown <= set(self.variables):
-            return None
-        return Goal(sides[0], self.relation, sides[1], self.variables, self.cone)
-
     def __str__(self) -> str:
         formula = f"{self.left} {self.relation} {self.right}"
         ranges = [f"{name} {self.sign(name)} 0".removesuffix("  0") for name in self.variables]
@@ -84,12 +73,13 @@ class Formula:
     @property
     def text(self) -> str:
         """The formula, if its names are plain and it reads as what it is; else nothing."""
-        read = self.goal.read_again() if type(self.goal) is Goal and self.goal.is_named else None
-        same_sides = read is not None and (read.left, read.right) == (
-            sp.sympify(self.goal.left),
-            sp.sympify(self.goal.right),
-        )
-        return str(self.goal) if same_sides else ""
+        text = str(self.goal)
+        is_formula = type(self.goal) is Goal and read(text, functions=("exp", "log", "sqrt"))
+        if not is_formula or not self.goal.is_named:
+            return ""
+        names = {str(name): name for name in self.goal.variables}
+        given = [sp.sympify(side) for side in (self.goal.left, self.goal.right)]
+        return text if [sp.parse_expr(str(side), names) for side in given] == given else ""
 
     @property
     def words(self) -> tuple[str, str]:
@@ -110,9 +100,8 @@ class Formula:
             left, right = (
                 _value(sp.sympify(side), instance) for side in (self.goal.left, self.goal.right)
             )
-            if self.goal.relation == "=":
-                return equal(left, right)
-            return at_most(right, left) if self.goal.relation == "≥" else below(right, left)
+            by_relation = {"=": equal, "≥": at_most, ">": below}
+            return by_relation[self.goal.relation](right, left)
 
 
 def claimed(left: Expression, relation: str, right: Expression) -> Formula:

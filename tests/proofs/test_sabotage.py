@@ -66,6 +66,8 @@ HYPOTHESES = [
     ("exponential-mechanism", " for scores of sensitivity Δ", ""),
     ("alignment", ", and different translations never meet,", ""),
     ("one-run", "its own fair coin", "its own coin"),
+    ("private-selection", ", by a score of the output alone,", ""),
+    ("matrix-mechanism", " that come before all those they enter", ""),
     ("lipschitz-losses", " on a set of diameter D varies", " varies"),
     ("objective-perturbation", "twice differentiable, convex", "twice differentiable"),
     ("renyi-filter", "still add up to at most Bⱼ", "still add up"),

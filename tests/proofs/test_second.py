@@ -72,6 +72,27 @@ def test_identities_are_seen_without_z3(monkeypatch: pytest.MonkeyPatch) -> None
     assert told.startswith("sympy shows, and recheck does not: ")
 
 
+def test_a_variable_is_no_atom() -> None:
+    name = sp.Symbol("atom0", positive=True)
+    made = exported(Goal(name, "=", sp.pi, (name,)))
+    assert made is not None
+    assert made["atoms"] == ["atom1"]
+    with pytest.raises(Undecided):
+        holds(made)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [(sp.exp(sp.Symbol("pi")), sp.exp(sp.pi)), (sp.exp(sp.I * X) ** 2, sp.exp(sp.I * X) ** 2)],
+)
+def test_only_pi_is_a_constant_and_no_variable_is(left: sp.Expr, right: sp.Expr) -> None:
+    names = tuple(left.free_symbols | right.free_symbols)
+    made = exported(Goal(left, "=", right, names))
+    assert made is not None
+    with pytest.raises(Undecided):
+        functions.holds(made)
+
+
 def test_what_needs_more_than_arithmetic_is_left_open() -> None:
     square = exported(Goal(X**2 - 2 * X * Y + Y**2, "≥", sp.Integer(0), (X, Y)))
     assert square is not None

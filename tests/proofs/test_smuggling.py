@@ -13,10 +13,11 @@ import sympy as sp
 from flint import arb
 
 from dpverify.theorems import LAPLACE, Check, Evidence, Step, Theorem
-from proofs.support import catalog
+from proofs.support import catalog, recheck
 from proofs.support.catalog import proofs, run_with_uses
 from proofs.support.checks import VACUOUS, at_most, below, equal, fails, provided
 from proofs.support.form import BrokenProof, Claim, Clause, Counterexample, Proof, Verdict
+from proofs.support.spelling import read
 from proofs.support.symbolic import (
     Formula,
     Goal,
@@ -119,7 +120,83 @@ def test_a_goal_that_says_more_than_holds_is_not_proved(check: Check) -> None:
         assert formal(str(goal), check) is Verdict.FAILED
 
 
+READ = sp.Symbol("x")  # a name without any sign, as text is read
+READ_Y = sp.Symbol("y")
+
+SPELLED = [
+    nonnegative("x != 5 and x", (READ,)),  # false at x = 5; sympy reads text as Python
+    nonnegative("x - 5 and x", (READ,)),
+    nonnegative("x in [x] and x", (READ,)),
+    nonnegative("x if 1 else 0 - 5", (READ,)),
+    nonnegative("(x, x)[0]", (READ,)),
+    nonnegative("S(1)/3*x", (READ,)),  # a name that nobody declares
+    same(sp.Mul(X, 1 / X, evaluate=False), 1),  # a pole that sympy cancels when it reads
+    same(sp.Mul(X - Y, 1 / (X - Y), evaluate=False), 1),
+    same(sp.Add(1 / X, X, -1 / X, evaluate=False), X),
+    forged(Goal(sp.Symbol("atom0"), "=", sp.pi, (sp.Symbol("atom0"),))),  # a name that checkers use
+    forged(Goal(sp.I * X, "=", sp.I * X, (X,))),  # not of reals
+    forged(Goal("x # - 5", "=", "x", (READ,))),
+    forged(Goal(sp.Symbol("𝑥") - READ + 1, ">", 0, (READ, sp.Symbol("𝑥")))),  # 𝑥
+    forged(Goal(sp.Symbol("True"), "=", 1, (sp.Symbol("True"),))),
+    forged(Goal(X**100_000, "≥", 0, (X,))),
+]
+
+
+@pytest.mark.parametrize("check", SPELLED, ids=lambda check: str(check.goals[0]))
+def test_a_text_says_what_it_spells_to_whoever_has_no_sympy(check: Check) -> None:
+    assert formal(str(check.goals[0]), check) is Verdict.FAILED
+
+
+@pytest.mark.parametrize("joint", ["", ".", "-", "|", " or ", "\0"])
+def test_formulas_that_touch_say_something_else(joint: str) -> None:
+    """y + 1 > 0 for all y > 0−x·(y − 1) = … is false at x = −1, y = −2, and both parts are true."""
+    q = sp.Symbol("y", positive=True)
+    parts = [positive(q + 1), same(-X * (Y - 1), -X * Y + X)]
+    texts = [str(part.goals[0]) for part in parts]
+    steps: list[Callable[[], Step]] = [
+        lambda: Step("", parts[0], ""),
+        lambda: Step("", parts[1], ""),
+    ]
+    clauses = tuple(Clause(text, by=(step,)) for text, step in zip(texts, steps, strict=True))
+    glued = Proof(theorem=theorem(joint.join(texts)), clauses=clauses, mutations={})
+    assert glued.run().verdict({}) is Verdict.FAILED
+    apart = replace(glued, theorem=theorem("; ".join(texts) + "."))
+    assert apart.run().verdict({}) is Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x + y/2 ≥ 0 for all x ≥ 0, y > 0",
+        "x**(-2) > 0 for all x > 0",
+        "-x**2*(-1) = x**2 for all x",
+        "beta - beta = 0 for all beta",
+    ],
+)
+def test_a_formula_is_read_without_sympy(text: str) -> None:
+    goal = read(text)
+    assert goal is not None
+    assert recheck.holds(goal)
+    assert recheck.has_no_poles(goal)
+
+
 # Refutations of what is true, or of nothing
+
+
+@pytest.mark.parametrize(
+    "true",
+    [
+        claimed(1 / X, "≠", 0),  # no relation that is known
+        claimed(1 / X, "> 0 or <", 0),
+        Formula(Goal("x**2 - y**2 == (x - y)*(x + y) or -x", "≥", 0, (READ, READ_Y))),
+        claimed(X, "≤ x**2 + 1 or x >", 5),
+    ],
+)
+def test_what_is_true_as_it_reads_is_not_refuted(true: Formula) -> None:
+    below_zero, above = ({str(name): value for name in true.goal.variables} for value in (-1, 1))
+    for at, control in ((below_zero, above), (above, below_zero)):
+        made = refuted(str(true.goal), true, at=at, control=control)
+        assert made.run().verdict({}) is Verdict.FAILED
 
 
 def shown() -> Step:
@@ -324,6 +401,21 @@ def test_a_theorem_that_rests_on_itself_is_said(
         list(run_with_uses(["one"], {}))
 
 
+def test_what_another_checker_denies_supports_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A goal that is false, and that sympy was said to show, in a theorem that another one uses."""
+    find = library(monkeypatch, one=(so("two"),), two=())
+    false = forged(Goal(A - B, "=", A + B, (A, B)))
+
+    def denied() -> Step:
+        return Step("denied", false, "")
+
+    two = find("two")
+    wrong = replace(two, clauses=(Clause("It is so", by=(denied,), argued="words"),))
+    monkeypatch.setattr(catalog, "find", {"one": find("one"), "two": wrong}.__getitem__)
+    for name in ("one", "two"):
+        assert [verdict for _, verdict in run_with_uses([name], {})] == [Verdict.FAILED]
+
+
 def test_another_statement_under_a_proved_name_is_no_support(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -366,3 +458,13 @@ def test_balls_that_decide_nothing_refute_nothing(compare: Callable[..., Check])
     assert not undecided.denied
     assert not fails(undecided).holds
     assert fails(compare(arb(2), 1)).holds
+
+
+@pytest.mark.parametrize(("small", "large"), [("10", "9"), ((0, 100), (1, 0)), ([0, 9], [1, 1])])
+@pytest.mark.parametrize("compare", [at_most, below])
+def test_digits_and_vectors_have_no_order(
+    compare: Callable[..., Check], small: object, large: object
+) -> None:
+    """Python says yes to all of these, by the alphabet and by first entries."""
+    with pytest.raises(TypeError, match="must be numbers"):
+        compare(small, large)

