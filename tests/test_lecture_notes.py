@@ -37,7 +37,7 @@ def test_the_printed_constant_is_refuted_and_the_right_one_is_not(
     assert story.repaired.epsilon_lower <= claimed
     assert story.true_epsilon.width < 1e-12
     proof = find(story.refutation)
-    assert standing(proof) is Verdict.REFUTED
+    assert standing(proof) is Verdict.REFUTED_ARGUED
     assert proof.counterexample is not None
     assert proof.counterexample.truth in story.counterexample
     assert standing(find(story.theorem.name)) is Verdict.ARGUED

@@ -213,7 +213,7 @@ def failing(_data: object, _rng: object) -> None:
         ({"method": "magic"}, "method='magic' must be one of"),
         ({"arithmetic": "complex"}, "arithmetic='complex' must be one of"),
         ({"claim": PureDP(epsilon=math.inf)}, "must be finite"),
-        ({"claim": None}, "claim=None must be a guarantee"),
+        ({"claim": None}, "claim=None must be given"),
         ({"mechanism": 3}, "mechanism=3 must be a callable"),
         ({"workers": 0}, "workers=0 must"),
         ({"mechanism": Forgetful()}, "must draw from rng"),

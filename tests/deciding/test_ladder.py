@@ -250,7 +250,7 @@ def test_it_can_be_read_as_text_and_as_json() -> None:
         ({"mechanism": 3}, "mechanism=3 must be callable"),
         ({"schema": None}, "schema=None must say what data look like"),
         ({"schema": [0, 1]}, r"schema=\[0, 1\] must say what data look like"),
-        ({"claim": None}, "claim=None must be a guarantee"),
+        ({"claim": None}, "claim=None must be given"),
         ({"claim": dpv.PureDP}, "claim=.*must be"),
         ({"claim": dpv.PureDP(epsilon=float("inf"))}, "epsilon=inf must be finite"),
         ({"level": 0.9}, "level=0.9 must lie in"),

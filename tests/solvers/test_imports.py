@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted(ROOT.glob("solvers/**/*.py"))
 ABOVE = ("auditing", "testing", "reporting", "cli")
 LAYERS = (
-    ("bounds", "domains"),
+    ("chunks", "domains"),
+    ("bounds",),
     ("losses",),
     ("registry", "privacy"),
     ("defaults", "descent", "minimize"),

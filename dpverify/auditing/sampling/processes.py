@@ -18,6 +18,7 @@ from dpverify.errors import InvalidParameter
 
 Why: TypeAlias = Literal["time", "interrupt", "failure"]
 _AT_ONCE = 1e-6  # seconds; a timer of 0 would never ring
+_SOON, _PATIENCE = 1e-3, 100  # seconds, and how often a limit waits for a fork
 
 
 class OutOfTime(BaseException):
@@ -52,7 +53,14 @@ def time_limit(seconds: float | None) -> Iterator[None]:
             f"timeout={seconds!r} must be None here: it needs a Unix system and the main thread"
         )
 
-    def ring(_number: int, _frame: FrameType | None) -> None:
+    patience = _PATIENCE
+
+    def ring(_number: int, frame: FrameType | None) -> None:
+        nonlocal patience
+        if patience and _is_forking(frame):
+            patience -= 1
+            signal.setitimer(signal.ITIMER_REAL, _SOON)
+            return
         raise OutOfTime
 
     start = time.monotonic()
@@ -69,6 +77,13 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         if outer > 0.0:  # the limit around this one goes on, or rings now if it was the shorter
             left = outer - (time.monotonic() - start)
             signal.setitimer(signal.ITIMER_REAL, max(left, _AT_ONCE))
+
+
+def _is_forking(frame: FrameType | None) -> bool:
+    """Whether Python calls the hook of `logging` around a fork: an exception there is lost."""
+    if frame is None or frame.f_globals.get("__name__") != "logging":
+        return False
+    return frame.f_code.co_name in {"_acquireLock", "_releaseLock", "_prepareFork", "_afterFork"}
 
 
 @contextmanager

@@ -170,7 +170,10 @@ def insert_gradients(model: Any, rows: Floats) -> None:  # noqa: ANN401
             continue
         samples = getattr(p, "grad_sample", None)
         if samples is None or isinstance(samples, list):
-            raise InvalidParameter("model must have gradients of samples: Opacus, after backward()")
+            raise InvalidParameter(
+                f"model={type(model).__name__}(…) must have gradients of samples: Opacus, after "
+                "backward()"
+            )
         part = torch.as_tensor(rows[:, at : at + p.numel()], dtype=samples.dtype)
         p.grad_sample = torch.cat([samples, part.reshape(-1, *p.shape).to(samples.device)])
         at += p.numel()

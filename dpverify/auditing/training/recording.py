@@ -20,7 +20,10 @@ class Releases:
 
     def __init__(self, optimizer: Any, model: Any, watch: Callable[[Floats], None]) -> None:  # noqa: ANN401
         if not hasattr(optimizer, "attach_step_hook"):
-            raise InvalidParameter("optimizer must be one of Opacus, as make_private returns it")
+            raise InvalidParameter(
+                f"optimizer={type(optimizer).__name__}(…) must be one of Opacus, as make_private "
+                "returns it"
+            )
         self._torch = torch_or_refusal()
         self._weights = [p for p in model.parameters() if p.requires_grad]
         self._earlier, self._watch = optimizer.step_hook, watch
@@ -97,7 +100,11 @@ class StepRecorder:
 
     def _samples(self) -> Floats:
         parts = [p.grad_sample for p in self._model.parameters() if p.requires_grad]
-        if any(part is None or isinstance(part, list) for part in parts):
-            raise InvalidParameter("insert() must follow backward(), once a step")
+        missing = sum(part is None or isinstance(part, list) for part in parts)
+        if missing:
+            raise InvalidParameter(
+                f"insert() must follow backward(), once a step: {missing} of {len(parts)} "
+                "parameters have no gradients of samples"
+            )
         rows = self._torch.cat([part.reshape(len(part), -1) for part in parts], dim=1)
         return np.asarray(rows.detach().cpu().numpy(), dtype=np.float64)

@@ -167,7 +167,10 @@ class _Steps:
         if inside.dtype != np.bool_ or inside.shape != (len(noisy),):
             raise InvalidParameter(f"included must be {len(noisy)} bools, one a step")
         if not 2 <= inside.sum() <= len(noisy) - 2:
-            raise InvalidParameter("included must be true in 2 steps at least, and false in 2")
+            raise InvalidParameter(
+                f"included, true in {inside.sum()} of {len(inside)} steps, must be true in 2 at "
+                "least, and false in 2"
+            )
         unit = clip * multiplier
         clipped = np.broadcast_to(rows * np.minimum(1.0, clip / norms) / unit, noisy.shape)
         return cls(sums / unit, (noisy - sums) / unit, clipped, inside, 1.0 / multiplier)

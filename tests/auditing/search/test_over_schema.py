@@ -365,7 +365,7 @@ def test_a_search_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
         ({"samples": 0}, "samples=0 must"),
         ({"seed": -1}, "seed=-1 must"),
         ({"level": 0.0}, "level=0.0 must"),
-        ({"claim": None}, "claim=None must be a guarantee"),
+        ({"claim": None}, "claim=None must be given"),
         ({"claim": PureDP(epsilon=math.inf)}, "must be finite"),
         ({"checkpoint": "/"}, "must be a file that can be written"),
         ({"seconds": 0}, "seconds=0 must"),
