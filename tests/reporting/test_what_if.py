@@ -89,7 +89,7 @@ def test_guarantees_have_runs_only_and_no_delta_stays_none() -> None:
 def test_the_point_that_was_asked_is_as_narrow_as_what_is_known() -> None:
     parts = [(dpv.Gaussian(5.0), 10)]
     plain = what_if(parts, ADD, 1e-5, seconds=0.0)
-    told = what_if(parts, ADD, 1e-5, seconds=0.0, known=dpv.Bracket(2.5944, 2.5944))
+    told = what_if(parts, ADD, 1e-5, seconds=0.0, known=dpv.Bracket(2.59441, 2.59442))
     now = told["knobs"][-1]["now"]
     assert at(told)["epsilon"][now] == [2.5944, 2.5944] != at(plain)["epsilon"][now]
     others = [place for place in range(len(at(told)["epsilon"])) if place != now]
