@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 ERRORS = ("InvalidParameter", "NotSupported", "BudgetExceeded", "NotIndistinguishable")
+PARSED = "BadParameter"  # what the parser of commands objects to
+OBJECTIONS = "dpverify.cli.objections"
 
 
 class Message(NamedTuple):
@@ -30,6 +32,29 @@ def messages() -> Iterator[Message]:
                     case ast.Raise(exc=ast.Call(func=ast.Name(id=name), args=[told, *_])):
                         if name in ERRORS:
                             yield Message(module, name, _sentence(told))
+                    case ast.Raise(exc=ast.Call(func=ast.Attribute(attr=name), args=[told, *_])):
+                        if name == PARSED:
+                            yield Message(module, name, _sentence(told))
+                    case ast.Return(value=ast.expr() as told) if module == OBJECTIONS:
+                        for sentence in _choices(told):
+                            yield Message(module, PARSED, sentence)
+
+
+def _choices(node: ast.expr) -> Iterator[str]:
+    """The sentences that one expression may be."""
+    match node:
+        case ast.Constant(value=None):
+            return
+        case ast.Call(func=ast.Name(id=name)) if name.startswith("_"):
+            return  # that function's own sentences
+        case ast.IfExp(body=body, orelse=other):
+            yield from _choices(body)
+            yield from _choices(other)
+        case ast.BinOp(left=left, op=ast.Add(), right=ast.IfExp(body=body, orelse=other)):
+            for end in (body, other):
+                yield _sentence(left) + _sentence(end)
+        case _:
+            yield _sentence(node)
 
 
 def _sentence(node: ast.expr) -> str:

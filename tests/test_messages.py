@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-HANDED_ON = re.compile(r"^\{[^{}]*\}(:|$)|^given\.\{|^the audit could not|^there is no evidence")
+HANDED_ON = re.compile(
+    r"^\{[^{}]*\}(:|$)|^\{name\}=\{message\}$|^given\.\{|^the audit could not|^there is no evidence"
+)
 """Sentences that begin with another one, which names the argument; and what was cut short."""
 UNSHOWN = (
     *("mechanism must", "data must", "candidates must", "checkpoint must", "strategy must"),
@@ -36,6 +38,14 @@ def test_misuse_names_argument_value_and_what_is_allowed(messages: list[Any]) ->
     misuse = [each for each in messages if each.error == "InvalidParameter"]
     assert len(misuse) > 400
     assert not [each for each in misuse if not says_enough(each.sentence)]
+
+
+def test_what_the_parser_objects_to_does_so_too(messages: list[Any]) -> None:
+    parsed = {each.sentence for each in messages if each.error == "BadParameter"}
+    assert "{text} must be a whole number" in parsed
+    assert "{option} must be given {rest}" in parsed
+    assert "{option} must be an option of `{verb}`; --help lists them" in parsed
+    assert not [sentence for sentence in parsed if not says_enough(sentence)]
 
 
 @pytest.mark.parametrize(

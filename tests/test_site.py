@@ -6,6 +6,7 @@ What takes long (the site, the support matrix, the pictures, other libraries' co
 import inspect
 import os
 import re
+import runpy
 import subprocess
 import sys
 from itertools import pairwise
@@ -53,6 +54,13 @@ def test_titles_of_blocks_are_quoted() -> None:
         if re.match(r'```\w+ +(?!title="[^"]+"$)', line)
     ]
     assert not found
+
+
+def test_what_follows_a_list_of_arguments_is_not_taken_for_more_of_them() -> None:
+    shown = runpy.run_path(str(DOCS / "examples.py"))["sections_last"]
+    found = shown(inspect.getdoc(dpv.NotIndistinguishable))
+    assert found.index(">>> ") < found.index("Attributes\n---") < found.index("direction : ")
+    assert sorted(found) == sorted(inspect.getdoc(dpv.NotIndistinguishable) or "")
 
 
 def script(name: str, folder: Path) -> None:

@@ -254,8 +254,8 @@ class _Finding:
             lines.insert(
                 0,
                 "FLOATING-POINT LEAK: the bits of the outputs break the claim. It is judged by "
-                "itself, and does not refute the claim about real numbers; with "
-                f"arithmetic='float' it does\n  {shown}",
+                "itself, and does not refute the claim about real numbers; with arithmetic='float' "
+                f"(--arithmetic float on the command line) it does\n  {shown}",
             )
         return "".join(f"\n{line}" for line in lines)
 

@@ -443,7 +443,7 @@ class _Attempt:
             event=event[0] if len(event) == 1 else event,
             probability_left=self._float(masses[0]),
             probability_right=self._float(masses[1]),
-            exactly=(repr(masses[0]), repr(masses[1])),
+            exactly=(self.unit.written(masses[0]), self.unit.written(masses[1])),
             epsilon=at,
         )
         return Certificate(

@@ -38,6 +38,10 @@ _LONG = re.compile(r"'[^']{200,}'")  # values that one sees as well by their end
 _CLOSED = "stdout must stay open: it was closed before all was written"
 
 
+class Interrupted(Exception):
+    """An interrupt that says during what, and what is missing for it."""
+
+
 def guarded(work: Callable[[], object]) -> int:
     """Run `work` and return the exit code; what it raises becomes one line on standard error."""
     if sys.stdout is None:  # `>&-`
@@ -56,6 +60,8 @@ def _judged(error: BaseException) -> tuple[int, str]:
     """The exit code of an exception, and the sentence that goes with it."""
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         return INTERRUPTED, "interrupted"
+    if isinstance(error, Interrupted):
+        return INTERRUPTED, f"interrupted {error}"
     sentence = _misuse(error)
     return (DEFECT, _defect(error)) if sentence is None else (MISUSE, sentence)
 

@@ -6,7 +6,7 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from dpverify.cli.exits import lacks, plain
+from dpverify.cli.exits import Interrupted, lacks, plain
 from dpverify.errors import InvalidParameter
 from dpverify.waiting import waiting
 
@@ -113,14 +113,20 @@ def check_page(report: Path | None) -> None:
 class _Output(Console):
     """Leaves sentences whole where no terminal is and COLUMNS is not set: they are searched in.
 
-    Characters that the encoding lacks are spelled out before columns are laid out.
+    Characters that the encoding lacks are spelled out before columns are laid out. What is not a
+    terminal gets no blanks at the ends of lines.
     """
 
     def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401  # as they are
         is_free = not self.is_terminal and "COLUMNS" not in os.environ
         if is_free and all(isinstance(each, str | Text) for each in objects):
             options["soft_wrap"] = True
-        super().print(*objects, **options)
+        if self.is_terminal:
+            super().print(*objects, **options)
+            return
+        with self.capture() as held:
+            super().print(*objects, **options)
+        self.file.write("\n".join(line.rstrip(" ") for line in held.get().split("\n")))
 
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401  # as they are
         return super().render_str(plain(text) if lacks(self.encoding, text) else text, **options)
@@ -155,6 +161,17 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(text + "\n")
 
 
-def progress(what: str | Callable[[], str]) -> AbstractContextManager[None]:
-    """Tell on standard error that work goes on, whether or not that is a terminal."""
-    return waiting(what, always=True)
+@contextmanager
+def progress(what: str | Callable[[], str], *, without: str | None = None) -> Iterator[None]:
+    """Tell on standard error that work goes on, whether or not that is a terminal.
+
+    Who interrupts it is told during what, and `without` which result.
+    """
+    try:
+        with waiting(what, always=True):
+            yield
+    except KeyboardInterrupt:
+        if without is None:
+            raise
+        now = what if isinstance(what, str) else what()
+        raise Interrupted(f"while {now}: {without}") from None

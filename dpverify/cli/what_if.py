@@ -12,6 +12,7 @@ from dpverify.neighbors import Relation
 
 if TYPE_CHECKING:
     from dpverify.accounting.parts import Composable
+    from dpverify.guarantees import Bracket
 
 Accuracy: TypeAlias = Annotated[
     Path | None,
@@ -43,8 +44,9 @@ def grid(
     delta: float,
     seconds: float | None,
     accuracy: tuple[tuple[float, float], ...],
+    known: "Bracket | None" = None,
 ) -> dict[str, Any]:
-    """The grid for a page, with progress on standard error."""
+    """The grid for a page, with progress on standard error; `known` is ε at `delta`."""
     from dpverify.reporting.what_if import SECONDS, what_if  # noqa: PLC0415  # for pages only
 
     state = [0, 0]
@@ -54,4 +56,6 @@ def grid(
 
     limit = SECONDS if seconds is None else seconds
     with progress(lambda: f"what if: {state[0]} of {state[1]} points, at most {limit:g} s"):
-        return what_if(parts, relation, delta, seconds=limit, accuracy=accuracy, told=told)
+        return what_if(
+            parts, relation, delta, seconds=limit, accuracy=accuracy, known=known, told=told
+        )

@@ -16,7 +16,7 @@ def budget_figure(entries: tuple[Entry, ...]) -> "Figure":
     """Steps from 0 towards 1, one line a dataset."""
     from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
 
-    figure = Figure(figsize=(8.5, 4.4), layout="constrained")
+    figure = Figure(figsize=(6.5, 4.0), layout="constrained")
     axes = figure.subplots()
     start, end = _moment(entries[0]), _moment(entries[-1])
     for place, name in enumerate(dict.fromkeys(entry.dataset for entry in entries)):

@@ -17,6 +17,7 @@ from dpverify.accounting.adaptive.batches import no_games
 from dpverify.accounting.deadline import time_limit
 from dpverify.accounting.parts import Composable
 from dpverify.balls import rounded_down, rounded_up
+from dpverify.guarantees import Bracket
 from dpverify.mechanisms import (
     Gaussian,
     Laplace,
@@ -86,13 +87,15 @@ def what_if(  # noqa: PLR0913  # what a page asks for
     *,
     seconds: float = SECONDS,
     accuracy: Sequence[tuple[float, float]] = (),
+    known: Bracket | None = None,
     told: Callable[[int, int], None] = lambda done, of: None,  # noqa: ARG005  # told nothing
 ) -> dict[str, Any]:
     """The grid around a composition, as plain values; `told` hears how many points are done.
 
     As fine as the time allows: it is refined while the mean cost of a point says that time is left.
     Where it ran out all the same, `at` names a point that costs no less. `accuracy` is what was
-    measured, by noise.
+    measured, by noise; `known` is ε at `delta` of the composition itself, if it is known already:
+    the page must not contradict its own headline.
     """
     start = time.monotonic()
     deltas = _deltas(delta)
@@ -105,14 +108,17 @@ def what_if(  # noqa: PLR0913  # what a page asks for
             passed = time.monotonic() - start
             if found and passed / len(found) * len(wanted) > seconds - passed:
                 break
-            knobs, known = finer, len(found)
+            knobs, before = finer, len(found)
             for values in wanted:
                 if found and time.monotonic() - start > seconds:
                     break
                 patience = _PATIENCE * (time.monotonic() - start) / len(found) if found else seconds
                 changed = _changed(parts, relation, knobs, values)
                 found[values] = _point(changed, deltas.values, patience, fine=not found)
-                told(len(found) - known, len(wanted))
+                told(len(found) - before, len(wanted))
+    if known is not None:
+        here = found[tuple(knob.values[knob.now] for knob in knobs)]["epsilon"]
+        here[deltas.now] = _both(here[deltas.now], known)
     places = list(product(*(knob.values for knob in knobs)))
     return {
         "version": 1,
@@ -134,13 +140,30 @@ def _point(
         width = max(_COARSE, rough / 100) if rough < math.inf and not fine else _FINE
         brackets = [spent.epsilon(delta, tolerance=width) for delta in deltas]
     return {
-        "epsilon": [
-            [_told(rounded_down(each.lower, digits=5)), _told(rounded_up(each.upper, digits=5))]
-            for each in brackets
-        ],
+        "epsilon": [_ends(each) for each in brackets],
         "advantage": float(rounded_up(gained)),
         "found": float(rounded_up(found)),
     }
+
+
+def _ends(bracket: Bracket) -> list[float | str]:
+    return [
+        _told(rounded_down(bracket.lower, digits=5)),
+        _told(rounded_up(bracket.upper, digits=5)),
+    ]
+
+
+def _both(shown: list[float | str], known: Bracket) -> list[float | str]:
+    """The ends of two brackets of one number: the larger lower and the smaller upper end."""
+    low, high = _ends(known)
+    return [
+        max(shown[0], low, key=_as_float),
+        min(shown[1], high, key=_as_float),
+    ]
+
+
+def _as_float(end: float | str) -> float:
+    return math.inf if end == "∞" else float(end)
 
 
 def _told(text: str) -> float | str:

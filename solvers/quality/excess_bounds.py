@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from scipy.special import gammainccinv
 
+from dpverify.balls import as_given, rounded_up
 from dpverify.errors import (
     InvalidParameter,
     NotSupported,
@@ -241,7 +242,7 @@ def of_objective(mechanism: ObjectivePerturbation, dimension: int) -> Utility:
     return Utility(
         bound=bound,
         statement=f"with probability {1 - FAILURE:.0%}, before the last small noise, the "
-        f"regularized sum of losses is within {bound:.6g} of its least value",
+        f"regularized sum of losses is within {rounded_up(bound, digits=6)} of its least value",
         failure=FAILURE,
         theorem=PERTURBED_MINIMUM,
     )
@@ -261,8 +262,8 @@ def of_output(mechanism: OutputPerturbation, dimension: int) -> Utility:
     bound = output_excess(lipschitz=lipschitz, noise_norm=length, ridge=0.0, radius=0.0)
     return Utility(
         bound=bound,
-        statement=f"with probability {1 - FAILURE:.0%} the mean loss is within {bound:.6g} of that "
-        "at the exact regularized minimum",
+        statement=f"with probability {1 - FAILURE:.0%} the mean loss is within "
+        f"{rounded_up(bound, digits=6)} of that at the exact regularized minimum",
         failure=FAILURE,
         theorem=MINIMIZER_SENSITIVITY,
     )
@@ -280,9 +281,9 @@ def of_descent(descent: GradientDescent, dimension: int) -> Utility:
     )
     return Utility(
         bound=bound,
-        statement=f"the mean loss is expected to be within {bound:.6g} of the least one for "
-        f"‖θ‖ ≤ {descent.setting.radius(dimension):.6g}, if there are {descent.setting.records} "
-        "records",
+        statement=f"the mean loss is expected to be within {rounded_up(bound, digits=6)} of the "
+        f"least one for ‖θ‖ ≤ {as_given(descent.setting.radius(dimension))}, if there are "
+        f"{descent.setting.records} records",
         failure=None,
     )
 
@@ -296,7 +297,7 @@ def of_quantile(mechanism: ExponentialQuantile) -> Utility:
     return Utility(
         bound=bound,
         statement=f"with probability {1 - FAILURE:.0%} the quantile is missed by at most "
-        f"{bound:.6g} records",
+        f"{rounded_up(bound, digits=6)} records",
         failure=FAILURE,
         theorem=EXPONENTIAL_MECHANISM,
     )

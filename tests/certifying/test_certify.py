@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -296,6 +297,18 @@ def in_generated_code(data: Any, rng: Rng) -> Any:  # noqa: ANN401
 
 def in_generated_code_of_ours(data: Any, rng: Rng) -> Any:  # noqa: ANN401
     return data[0] + rng.laplace(scale=dpv.PureDP(-1.0).epsilon)
+
+
+def asleep(data: Any, rng: Rng) -> Any:  # noqa: ANN401
+    time.sleep(0.0)
+    return data[0] + rng.laplace()
+
+
+def test_a_module_that_answers_differently_is_named() -> None:
+    found = certify(asleep, ANSWERS, ONE, seconds=5.0)
+    assert found.verdict == "open"
+    said = "it uses the module time, whose answers change between calls"
+    assert any(said in text for text in found.tried), found.tried
 
 
 OPEN: list[tuple[Any, str]] = [

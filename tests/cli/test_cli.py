@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import dpverify as dpv
 from dpverify.cli import run
@@ -381,6 +382,15 @@ def test_demo_as_a_script(example: Any) -> None:  # noqa: ANN401  # a module
     shown = "\n".join(example.told())
     for words in ("refuted: PureDP(epsilon=1.0) does not hold", "sigma = 4.302", "residual 0"):
         assert words in shown
+
+
+def test_demo_lays_out_its_table_on_a_narrow_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    spent = dpv.Accountant(relation=dpv.Relation.REPLACE_ONE).compose(dpv.PureDP(0.1), times=100)
+    demo._show(Console(width=40), spent.compare(delta=1e-6))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 8
+    assert max(map(len, lines)) <= 40
+    assert lines[0].split() == ["rule", "ε", "at", "most"]
 
 
 def test_demo_runs(

@@ -16,7 +16,7 @@ import pytest
 
 import dpverify as dpv
 from dpverify.cli import exits, main, run
-from dpverify.cli.verbs import compose
+from dpverify.cli.verbs import compose, fit
 from proofs.support import catalog
 
 ROOT = Path(__file__).parents[2]
@@ -149,6 +149,31 @@ def test_a_composition_until_an_interrupt_is_shown(
     assert answer["epsilon"]["lower"] < 1.3 < answer["epsilon"]["upper"]
 
 
+def test_an_interrupted_search_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:  # noqa: ANN401  # as it is
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dpv, "calibration", interrupted)
+    said = "dpverify: interrupted while calibrating: no noise was found yet\n"
+    assert told(NOISE, 130, capsys) == said
+
+
+def test_an_interrupted_fit_says_that_no_model_was_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: Any) -> None:  # noqa: ANN401  # as it is
+        raise KeyboardInterrupt
+
+    (folder / "data.csv").write_text("x,y\n0.5,1\n-0.5,-1\n")
+    monkeypatch.setattr(fit, "_fit", interrupted)
+    line = ["fit", "data.csv", "--target", "y", "--epsilon", "1", "--norm-bound", "1"]
+    said = "dpverify: interrupted while reading and fitting: no model was written\n"
+    assert told(line, 130, capsys) == said
+    assert not (folder / "data.model.json").exists()
+
+
 def test_proofs_until_an_interrupt_are_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -271,6 +296,13 @@ def test_columns_are_aligned_in_any_encoding(monkeypatch: pytest.MonkeyPatch) ->
     column = lines[head].index("theorem")
     for line in lines[head + 1 : head + 8]:
         assert line[column - 1] == " " != line[column], line
+
+
+def test_a_pipe_gets_no_blanks_at_the_ends_of_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(COMPOSE) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("rule ") for line in lines)
+    assert not [line for line in lines if line.endswith(" ")]
 
 
 def test_sentences_are_left_whole_where_no_terminal_is(

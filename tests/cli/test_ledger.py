@@ -55,6 +55,16 @@ def test_a_day_in_the_life_of_a_budget(file: str, capsys: pytest.CaptureFixture[
     assert status["head"] == history[-1]["hash"]
 
 
+def test_the_list_of_verbs_is_whole_at_40_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert run(["ledger", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "..." not in shown.split("Commands:")[1]
+    assert max(map(len, shown.splitlines())) <= 40
+
+
 def test_words_for_people(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["ledger", "spend", file, "gaussian(sigma=50)"]) == 0
     assert "granted: entry 2, gaussian(sigma=50) for main" in capsys.readouterr().out

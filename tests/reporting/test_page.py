@@ -209,7 +209,9 @@ def test_proofs_show_steps_and_counterexamples() -> None:
             "instance": ["i", "j"],
             "truth": "t",
             "correction": "k",
+            "argued": "",
         },
+        "not_shown_again": [],
     }
     alone = render(proofs_page([theorem], command=""))
     assert "1 &lt; 2" in alone

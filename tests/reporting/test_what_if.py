@@ -84,3 +84,13 @@ def test_guarantees_have_runs_only_and_no_delta_stays_none() -> None:
     assert at(grid, runs=4.0)["epsilon"] == [[1.9999, 2.0]]
     unlimited = what_if([(dpv.Gaussian(5.0), 1)], ADD, 0.0)
     assert unlimited["points"][0]["epsilon"] == [["∞", "∞"]]
+
+
+def test_the_point_that_was_asked_is_as_narrow_as_what_is_known() -> None:
+    parts = [(dpv.Gaussian(5.0), 10)]
+    plain = what_if(parts, ADD, 1e-5, seconds=0.0)
+    told = what_if(parts, ADD, 1e-5, seconds=0.0, known=dpv.Bracket(2.59441, 2.59442))
+    now = told["knobs"][-1]["now"]
+    assert at(told)["epsilon"][now] == [2.5944, 2.5944] != at(plain)["epsilon"][now]
+    others = [place for place in range(len(at(told)["epsilon"])) if place != now]
+    assert all(at(told)["epsilon"][place] == at(plain)["epsilon"][place] for place in others)

@@ -12,6 +12,7 @@ import random
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from random import gauss
 from typing import Any
 
@@ -26,6 +27,7 @@ import solvers
 from dpverify.cli import solver_targets
 from dpverify.guarantees import PureDP
 from dpverify.tracing import Traced, trace
+from dpverify.tracing.recording.places import Place
 
 Mechanism = Callable[[Any, Any], Any]
 
@@ -587,3 +589,10 @@ def test_bits_that_are_spawned_draw_into_the_run() -> None:
 
     found = dpv.trace(spawned, left=0.0, right=1.0, claim=PureDP(epsilon=1.0), confirm=False)
     assert (found.verdict, found.releases[0].loss) == ("refuted", 2.0)
+
+
+def test_a_line_that_ends_in_a_colon_is_followed_by_one_only(tmp_path: Path) -> None:
+    source = tmp_path / "slow.py"
+    source.write_text("def slow(data, rng):\n    return 0\n")
+    assert str(Place(str(source), 1, "slow")) == "slow.py:1: def slow(data, rng)"
+    assert Place(str(source), 1, "slow").source == "def slow(data, rng):"

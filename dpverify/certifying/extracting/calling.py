@@ -145,14 +145,14 @@ _NO_RANDOM = _NoRandom()
 _OTHER = "it draws from a generator other than the rng it was given"
 
 
-class _Refused:
-    """A module whose answers differ from call to call."""
+class Refused:
+    """A module whose answers differ from call to call: no mechanism that names it is certified."""
 
-    def __init__(self, name: str) -> None:
-        self.__dict__["_name"] = name
+    def __init__(self, module: str) -> None:
+        self.__dict__["_why"] = f"it uses the module {module}, whose answers change between calls"
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        raise refuse(f"{self._name}.{name} is not the rng that the mechanism was given")
+        raise refuse(self._why)
 
 
 def _exact(method: str, plain: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -380,7 +380,7 @@ _INSTEAD: dict[Any, Any] = {
     id(np): _NUMPY,
     id(np.random): _NO_RANDOM,
     id(np.random.default_rng): _other_generator,
-} | {id(module): _Refused(module.__name__) for module in (random, secrets, time, uuid, dt)}
+} | {id(module): Refused(module.__name__) for module in (random, secrets, time, uuid, dt)}
 for _name in ("exp", "log", "floor", "ceil", "sqrt"):
     _INSTEAD[id(getattr(math, _name))] = getattr(_MATH, _name)
     _INSTEAD[id(getattr(np, _name))] = getattr(_NUMPY, _name)

@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.extracting.calling import is_number_type, is_of_library, is_stand
+from dpverify.certifying.extracting.calling import (
+    Refused,
+    is_number_type,
+    is_of_library,
+    is_stand,
+)
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.symbols import Symbolic
 from dpverify.fingerprint import names_in
@@ -82,6 +87,8 @@ def _inside(value: Any) -> Iterator[Any]:  # noqa: ANN401, C901, PLR0912  # case
 
 def _state(value: Any) -> Iterator[Any]:  # noqa: ANN401
     """The state of an object of any class, as `copy` would take it."""
+    if isinstance(value, Refused):
+        raise NotUnderstood(str(vars(value)["_why"]))
     if hasattr(value, "cache_info"):
         raise NotUnderstood("it calls a function that keeps its results")
     yield from list(getattr(value, "__dict__", {}).values())

@@ -196,6 +196,41 @@ class EpsilonUnit:
         """The unit as a float; 1 where it may be any number."""
         return 1.0 if self.ratio is None else math.log(self.ratio)
 
+    def written(self, number: ExactNumber) -> str:
+        """The number as a formula, for people.
+
+        >>> EpsilonUnit().written(ExactNumber.exponential(-2) / 2)
+        '1/2·e^(-2)'
+        >>> EpsilonUnit(every=True).written(1 - ExactNumber.exponential(Fraction(-1, 2)))
+        '1 - e^(-ε/2)'
+        """
+        top, bottom = (self._polynomial(p, number.root) for p in (number.num, number.den))
+        u = "ε" if self.every else "1" if self.ratio is None else f"ln({self.ratio})"
+        scale = "" if number.power == 0 or u == "1" else f"·{u}"
+        scale += f"^({number.power})" if scale and number.power != 1 else ""
+        if bottom != "1":
+            return f"({top})/({bottom}){scale}"
+        return f"({top}){scale}" if scale and " " in top else f"{top}{scale}"
+
+    def _polynomial(self, poly: fmpq_poly, root: int) -> str:
+        base, u = ("e", "ε") if self.ratio is None else (f"({self.ratio})", "")
+        terms = []
+        for k, coefficient in enumerate(poly.coeffs()):
+            share = Fraction(k, root)
+            exponent = str(share)
+            if self.every:
+                over = "" if share.denominator == 1 else f"/{share.denominator}"
+                exponent = ("" if share.numerator == 1 else str(share.numerator)) + u + over
+            power = f"{base}^(-{exponent})"
+            size = str(abs(coefficient))
+            term = size if k == 0 else power if size == "1" else f"{size}·{power}"
+            if coefficient != 0:
+                terms += [("-" if coefficient < 0 else "+"), term]
+        if not terms:
+            return "0"
+        first = ("-" if terms[0] == "-" else "") + terms[1]
+        return " ".join([first, *terms[2:]])
+
     def sign(self, number: ExactNumber) -> int:
         """−1, 0 or 1; raises where the sign depends on ε."""
         plain = number.multiple()

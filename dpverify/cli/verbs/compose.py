@@ -211,6 +211,25 @@ def _answer(
     }
 
 
+def rules(table: "dpv.Comparison", width: int) -> Table:
+    """What every rule gives, in so many columns of a terminal."""
+    wide = width >= _WIDE
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    grid.add_column("rule")
+    symbol = "ε" if table.unknown == "epsilon" else "δ"
+    grid.add_column(f"{symbol} at most", justify="right", no_wrap=True)
+    grid.add_column("", no_wrap=True)
+    if wide:
+        grid.add_column("theorem")
+    for row in table.rows:
+        best = row is table.tightest
+        cells = [row.rule, rounded_up(row.upper, digits=8), "← tightest" if best else ""]
+        if wide:
+            cells.append(row.theorem.name)
+        grid.add_row(*cells, style="bold green" if best else "")
+    return grid
+
+
 def _show(
     accountant: "dpv.Accountant",
     exact: "dpv.Bracket",
@@ -229,21 +248,8 @@ def _show(
         f"{as_given(table.at)} ({accountant.relation.value}); certainly not below "
         f"{rounded_down(exact.lower, digits=8)}"
     )
-    wide = screen.width >= _WIDE
-    grid = Table(box=None, pad_edge=False, header_style="bold")
-    grid.add_column("rule")
-    grid.add_column(f"{symbol} at most", justify="right", no_wrap=True)
-    grid.add_column("", no_wrap=True)
-    if wide:
-        grid.add_column("theorem")
-    for row in table.rows:
-        best = row is table.tightest
-        cells = [row.rule, rounded_up(row.upper, digits=8), "← tightest" if best else ""]
-        if wide:
-            cells.append(row.theorem.name)
-        grid.add_row(*cells, style="bold green" if best else "")
     screen.print()
-    screen.print(grid)
+    screen.print(rules(table, screen.width))
     if table.skipped:
         names = ", ".join(table.skipped)
         screen.print(f"no time was left for: {names}", style="dim", markup=False)

@@ -77,7 +77,15 @@ def _example() -> ModuleType:
 
 
 def _show(screen: Console, line: Any) -> None:  # noqa: ANN401  # a text or what prints as one
-    """A text as it is; of a verdict the first line stands out, red if it refutes."""
+    """A text as it is; of a verdict the first line stands out, red if it refutes.
+
+    A table of rules that has no room is laid out as `compose` does it.
+    """
+    if hasattr(line, "tightest") and screen.width < max(map(len, str(line).split("\n"))):
+        from dpverify.cli.verbs.compose import rules  # noqa: PLC0415  # for narrow terminals only
+
+        screen.print(rules(line, screen.width))
+        return
     if not hasattr(line, "refuted"):
         screen.print(str(line), markup=False)
         return

@@ -105,7 +105,7 @@ def fit(
         "fit_intercept": None if intercept else False,
     }
     model = _declared(loss, declared, options)
-    with progress("reading and fitting"):
+    with progress("reading and fitting", without="no model was written"):
         with reading("data", data):
             table = read(data, target)
         _fit(model, table)

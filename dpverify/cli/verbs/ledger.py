@@ -66,6 +66,7 @@ def alone(context: typer.Context) -> None:
 
 @group.command(
     "open",
+    short_help="Set the budget of a dataset, in a new file or an old one.",
     epilog="Example: dpverify ledger open b.ledger --epsilon 3 --relation add-remove",
 )
 def open_ledger(
@@ -117,7 +118,10 @@ def open_ledger(
     _tell(ledger, statuses, [s for s in statuses if s.dataset == dataset], as_json=json)
 
 
-@group.command(epilog='Example: dpverify ledger spend budget.ledger "laplace(scale=50)"')
+@group.command(
+    short_help="Charge a request before it runs.",
+    epilog='Example: dpverify ledger spend budget.ledger "laplace(scale=50)"',
+)
 def spend(
     file: File,
     expression: Annotated[
@@ -181,7 +185,10 @@ def _sentence(expression: str, entry: "Entry | None", granted: bool, why: str) -
     return f"refused: {why}" if why else f"does not fit: {expression}"
 
 
-@group.command(epilog="Example: dpverify ledger status budget.ledger")
+@group.command(
+    short_help="Check the whole file, and show how the budgets stand.",
+    epilog="Example: dpverify ledger status budget.ledger",
+)
 def status(
     file: File,
     dataset: Dataset = None,
@@ -202,7 +209,10 @@ def status(
     _tell(ledger, every, chosen, as_json=json)
 
 
-@group.command(epilog="Example: dpverify ledger history budget.ledger --dataset main")
+@group.command(
+    short_help="Check the whole file, and show every entry.",
+    epilog="Example: dpverify ledger history budget.ledger --dataset main",
+)
 def history(file: File, dataset: Dataset = None, report: Report = None, json: Json = False) -> None:
     """Check the whole file, and show every entry."""
     check_page(report)
@@ -242,7 +252,10 @@ def _list(entries: "Iterable[Entry]") -> None:
         tell(_plain(f"   {label}{what or 'budget opened'}, {spent}").plain)
 
 
-@group.command(epilog="Example: dpverify ledger export budget.ledger page.html")
+@group.command(
+    short_help="Check the whole file, and write it as .html, .json or .csv.",
+    epilog="Example: dpverify ledger export budget.ledger page.html",
+)
 def export(
     file: File,
     output: Annotated[Path, typer.Argument(help="Where to: .html, .json or .csv.")],

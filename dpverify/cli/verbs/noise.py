@@ -105,7 +105,7 @@ def noise(
             noise_multiplier=noise_multiplier,
             clip=1.0 if clip is None else clip,
         )
-        with progress("calibrating"):
+        with progress("calibrating", without="no noise was found yet"):
             solved = plan.solved(ApproxDP(epsilon, delta), Relation.parse(relation), seconds)
         step = solved.plan.step(float(solved.plan.noise_multiplier or 0))
         page.write(
@@ -120,7 +120,7 @@ def noise(
     if rate is not None:
         check_between("rate", rate, 0.0, 1.0)
         maker = _subsampled(mechanism, declared, rate)
-    with progress("calibrating"):
+    with progress("calibrating", without="no noise was found yet"):
         found = dpv.calibration(
             maker, budget=budget, times=times, relation=Relation.parse(relation), seconds=seconds
         )
@@ -252,7 +252,8 @@ class Written:
         from dpverify.reporting.pages.noise import noise_page  # noqa: PLC0415
 
         run = [(part, times)]
-        points = grid(run, self.relation, budget.delta, self.seconds, self.accuracy)
+        known = None if budget.epsilon == 0 else spent  # there it is δ that was found
+        points = grid(run, self.relation, budget.delta, self.seconds, self.accuracy, known)
         with progress(f"writing {self.report}"):
             page = noise_page(
                 dpv.Accountant(relation=self.relation).compose(part, times=times),

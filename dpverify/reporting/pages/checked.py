@@ -26,11 +26,17 @@ def checked_page(name: str, answer: dict[str, Any], *, command: str) -> Page:
         title=title,
         verdict=f"Valid: {answer['verdict']}" if valid else "Not valid",
         tone=tone,
-        lead=f"For {answer['scope']}." if valid else f"{answer['reason']}.",
+        lead=_lead(answer) if valid else f"{answer['reason']}.",
         sections=(Section(title="What it rests on", items=notes),) if notes else (),
         command=command,
         data=answer,
     )
+
+
+def _lead(answer: dict[str, Any]) -> str:
+    """For what a certificate holds, or what a witness says."""
+    scope = str(answer["scope"])
+    return f"For {scope}." if "assumes" in answer else f"{scope[:1].upper()}{scope[1:]}."
 
 
 def _review(title: str, answer: dict[str, Any], command: str) -> Page:

@@ -39,7 +39,7 @@ _LEAD = (
     "“Proved” means that every clause is a formula shown for its whole range; “proved with "
     "argument” that the steps hold and words say how they amount to the statement; “cited” says "
     "what is taken from the literature; “refuted” shows a counterexample to a false formula, "
-    "“refuted with argument” one to words."
+    "“refuted with argument” one to a false statement in words."
 )
 
 

@@ -42,7 +42,8 @@ class Place:
         return linecache.getline(self.filename, self.line).strip()
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.source}" if self.source else self.where
+        shown = self.source.removesuffix(":")  # of a `def` or an `if`: another colon may follow
+        return f"{self.where}: {shown}" if shown else self.where
 
 
 class Located:

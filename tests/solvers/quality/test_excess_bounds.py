@@ -20,6 +20,7 @@ from solvers.quality.excess_bounds import (
     ball_excess,
     descent_excess,
     finite_excess,
+    of_quantile,
     output_excess,
     perturbed_distance,
     perturbed_excess,
@@ -217,3 +218,14 @@ def test_what_no_theorem_covers() -> None:
     )
     with pytest.raises(NotSupported, match="grid"):
         quantile_miss(real, failure=0.1)
+
+
+def test_a_promise_in_words_is_not_below_the_bound() -> None:
+    for epsilon in (0.3, 0.7, 1.1, 1.3):
+        promised = of_quantile(
+            ExponentialQuantile(
+                epsilon=epsilon, low=0.0, high=1.0, relation=Relation.ADD_REMOVE, grid_exponent=-8
+            )
+        )
+        said = float(promised.statement.split("at most ")[1].split()[0])
+        assert promised.bound <= said <= promised.bound * (1 + 1e-5)
