@@ -46,6 +46,30 @@ def test_a_mask_of_many_values_is_no_leak(mechanism: Mechanism) -> None:
     assert _traced(mechanism).verdict == "not understood"
 
 
+@pytest.mark.parametrize(
+    "fell",
+    [
+        lambda _: secrets.randbelow(10**30) / 10**30 < 0.99,
+        lambda rng: int(rng.integers(2**60)) >= 0.01 * 2**60,
+        lambda rng: np.all(rng.integers([0, 0], [2**60, 2**60]) >= 0) and rng.bytes(4) > b"\1",
+        lambda rng: float(rng.random()) < 0.999,
+        lambda rng: round(rng.random(), 9) > 0.001,
+    ],
+)
+def test_a_coin_made_by_hand_is_no_leak(fell: Callable[[Rng], bool]) -> None:
+    """It falls one way in nearly all runs."""
+
+    def answered(x: Any, rng: Rng) -> Any:
+        return x[0] if fell(rng) else 1.0 - x[0]
+
+    assert _traced(answered, PureDP(epsilon=7.0)).verdict == "not understood"
+
+
+def test_data_beside_a_number_made_by_hand_leak() -> None:
+    traced = _traced(lambda x, _: (x[0], secrets.randbelow(10**30)))
+    assert traced.verdict == "leaking"
+
+
 def _from_a_secret(x: Any, _rng: Rng) -> Any:
     return x[0] + np.random.default_rng(secrets.randbits(128)).laplace()
 
