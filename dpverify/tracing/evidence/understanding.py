@@ -469,7 +469,8 @@ def _at_end(
     base: TracedRun, noise: list[Any], fixed: dict[int, float], seed: int, far: float
 ) -> NoiseScript:
     """A script on which this noise is at one end of its range, and all that is fixed stays so."""
-    journal, ends = base.journal, {}
+    journal = base.journal
+    ends: dict[int, float] = {}
     for event in noise:
         if isinstance(event, Value):
             draws = np.ravel(event.idx).tolist()
