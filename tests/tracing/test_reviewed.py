@@ -159,50 +159,6 @@ def test_an_enumeration_made_in_the_run_ends() -> None:
     assert _traced(made).verdict == "not understood"
 
 
-# Noise that is compared with data, and told after that.
-
-
-def _piecewise(x: Any, rng: Rng) -> Any:
-    """Wang et al. (2019), ε = 1, for a number between -1 and 1: what data choose, coins hide."""
-    root = math.exp(0.5)
-    most = (root + 1.0) / (root - 1.0)
-    low = (most + 1.0) / 2.0 * x[0] - (most - 1.0) / 2.0
-    if rng.random() < root / (root + 1.0):
-        return rng.uniform(low, low + most - 1.0)
-    outside = -most + rng.random() * (most + 1.0)
-    return outside if outside < low else outside + most - 1.0
-
-
-def test_the_piecewise_mechanism_does_not_leak() -> None:
-    """More moves inside than the output shows."""
-    traced = _traced(_piecewise, left=[0.2], right=[0.9])
-    assert traced.verdict == "overspent"
-    assert not traced.leaks
-
-
-def test_a_coin_with_its_number_is_not_shown() -> None:
-    def told(x: Any, rng: Rng) -> Any:
-        drawn = rng.random()
-        return drawn < x[0], drawn
-
-    traced = _traced(told, left=[0.2], right=[0.9])
-    assert traced.verdict == "not understood"
-    assert "compared with data is told after that" in traced.puzzles[0].what
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        lambda x, z: (z > x[0], z, x[0] + z),
-        lambda x, z: (x[0] + z > 2.0 * x[0], x[0] + z, z),
-        lambda x, z: x[0] + z if x[0] + z > 2.0 * x[0] else 0.0,
-    ],
-)
-def test_a_release_that_was_compared_with_data_leaks(mechanism: Mechanism) -> None:
-    traced = _traced(lambda x, rng: mechanism(x, rng.laplace()), left=[0.2], right=[0.9])
-    assert traced.verdict == "leaking"
-
-
 # Transcripts.
 
 

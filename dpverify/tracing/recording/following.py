@@ -71,7 +71,6 @@ class Following(TraceJournal):
         self.leaks: list[Leak] = []
         self._sizes = np.zeros(0)
         self.one_way: set[int] = set()  # draws of one-sided laws that were added up
-        self.by_gap: set[int] = set()  # draws that are known by how far from data they were
         self.sums: set[Any] = set()  # and the sums that they were in
         self.made = False
         self.partner = np.zeros(0, dtype=np.intp)

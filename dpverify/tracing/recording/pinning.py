@@ -195,12 +195,7 @@ class Pinning(SumReplay):
         draws.used[idx[noisy & np.isfinite(v) & np.isfinite(w)]] = True
         blur = np.abs(d) * self.sizes[idx]
         now = w + d * draws.z[idx]
-        if isinstance(event, Bits):
-            self.by_gap.update(idx[fresh].tolist())
-        alone = (np.abs(v - w) <= ROUNDING * (np.abs(v) + np.abs(w))) & (c == d)
-        told = alone & np.isin(idx, list(self.by_gap)) & isinstance(event, Value)
-        pinned = noisy & ~odd & ~free
-        self._check_pinned(event, touches, pinned, values, now, blur, np.abs(d), told)
+        self._check_pinned(event, touches, noisy & ~odd & ~free, values, now, blur, np.abs(d))
         moved = np.flatnonzero(free & ~same)
         if moved.size:
             at = np.unravel_index(moved, shape)
@@ -287,24 +282,15 @@ class Pinning(SumReplay):
         now: Floats,
         blur: Floats,
         scales: Floats,
-        told: NDArray[np.bool_],
     ) -> None:
-        """A draw that is known already hides nothing: what it is added to must be the same.
-
-        Noise that was compared with data, and is `told` by itself after that, was given the value
-        that keeps the gap between them. It might as well keep its own: then nothing differs here,
-        but the comparison may fall the other way, and what that gives away is not known.
-        """
+        """A draw that is known already hides nothing: what it is added to must be the same."""
         if not np.any(where):
             return
         size = np.abs(values) + np.abs(now) + np.abs(spread(event.offset, values.shape))
         off = np.abs(values - now) - ROUNDING * size
         place = event.place if isinstance(event, Bits) else line_of(event, touches)
-        wrong = (off > ROUNDING * blur) & where
-        if np.any(wrong & ~told):
+        if np.any((off > ROUNDING * blur)[where]):
             self.leak("reuse", place, "noise that is known already hides nothing more")
-        elif np.any(wrong):
-            self.puzzle(place, "noise that was compared with data is told after that")
         elif np.any((off > LITTLE * scales)[where]):
             self.puzzle(place, SWALLOWED)
 
