@@ -46,6 +46,30 @@ def test_a_mask_of_many_values_is_no_leak(mechanism: Mechanism) -> None:
     assert _traced(mechanism).verdict == "not understood"
 
 
+@pytest.mark.parametrize(
+    "fell",
+    [
+        lambda _: secrets.randbelow(10**30) / 10**30 < 0.99,
+        lambda rng: int(rng.integers(2**60)) >= 0.01 * 2**60,
+        lambda rng: np.all(rng.integers([0, 0], [2**60, 2**60]) >= 0) and rng.bytes(4) > b"\1",
+        lambda rng: float(rng.random()) < 0.999,
+        lambda rng: round(rng.random(), 9) > 0.001,
+    ],
+)
+def test_a_coin_made_by_hand_is_no_leak(fell: Callable[[Rng], bool]) -> None:
+    """It falls one way in nearly all runs."""
+
+    def answered(x: Any, rng: Rng) -> Any:
+        return x[0] if fell(rng) else 1.0 - x[0]
+
+    assert _traced(answered, PureDP(epsilon=7.0)).verdict == "not understood"
+
+
+def test_data_beside_a_number_made_by_hand_leak() -> None:
+    traced = _traced(lambda x, _: (x[0], secrets.randbelow(10**30)))
+    assert traced.verdict == "leaking"
+
+
 def _from_a_secret(x: Any, _rng: Rng) -> Any:
     return x[0] + np.random.default_rng(secrets.randbits(128)).laplace()
 
@@ -155,12 +179,51 @@ def _not_the_other(x: Any, rng: Rng) -> Any:
     return "public" if rng.integers(1000) != 3 + x[1] else x[0]
 
 
+def _two_sided(rng: Rng, size: int | None = None) -> Any:
+    return rng.geometric(0.6, size) - rng.geometric(0.6, size)
+
+
+def _row_of_differences(x: Any, rng: Rng) -> Any:
+    noisy = np.array(x, dtype=int) + _two_sided(rng, 2)
+    return np.where(noisy == 14, x[0], noisy)
+
+
+def _row_at_a_row(x: Any, rng: Rng) -> Any:
+    noisy = np.array(x, dtype=int) + _two_sided(rng, 2)
+    return x if np.all(noisy == np.array([9, 14], dtype=np.uint8)) else noisy
+
+
+def _equal_to_each_other(x: Any, rng: Rng) -> Any:
+    one, two = int(x[0]) + _two_sided(rng), 9 + _two_sided(rng)
+    return x[0] if one == two else "public"
+
+
+def _rows_equal_to_each_other(x: Any, rng: Rng) -> Any:
+    one, two = np.array(x, dtype=int) + _two_sided(rng, 2), np.array([9, 14]) + _two_sided(rng, 2)
+    return x if np.all(one == two) else "public"
+
+
 @pytest.mark.parametrize(
-    "mechanism", [_equal_to_data, _all_equal_to_data, _difference, _not_the_other]
+    "mechanism",
+    [
+        *(_equal_to_data, _all_equal_to_data, _difference, _not_the_other),
+        *(_row_of_differences, _row_at_a_row, _equal_to_each_other, _rows_equal_to_each_other),
+    ],
 )
 def test_whole_numbers_come_to_be_equal(mechanism: Mechanism) -> None:
     """Once in a thousand runs the data are told."""
     assert _traced(mechanism).verdict in {"not understood", "leaking", "refuted"}
+
+
+def test_equality_of_noisy_numbers_may_be_told() -> None:
+    """Which of them are equal is computed from them alone."""
+    epsilon = -np.log(0.4)
+
+    def told(x: Any, rng: Rng) -> Any:
+        noisy = np.array(x, dtype=int) + _two_sided(rng, 2)
+        return noisy == 5, noisy == True, noisy[0] == noisy[1], noisy[0] == 10**400  # noqa: E712
+
+    assert _traced(told, PureDP(epsilon=float(epsilon) + 1e-12)).verdict == "shown"
 
 
 def test_equality_rarer_than_delta_is_allowed() -> None:

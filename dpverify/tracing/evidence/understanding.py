@@ -14,6 +14,7 @@ from dpverify.claims import AuditClaim
 from dpverify.guarantees import PureDP
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
+from dpverify.tracing.evidence.steering import FAR, far_of
 from dpverify.tracing.noise.generator import OTHER
 from dpverify.tracing.noise.outside import OutsideGenerators
 from dpverify.tracing.recording.draws import NoiseScript
@@ -321,6 +322,8 @@ class Runner:
             told = differing_parts(base.leaves, other.leaves)
         if not told:
             return None
+        if not coins:
+            return out_of_sight(unmoved[0]) if self._varies_by(base, unmoved, fixed, told) else None
         sides: tuple[list[TracedRun], list[TracedRun]] = ([base], [])
         for k in range(_TRIES // 2):
             if self.used + 4 > self.budget:
@@ -328,12 +331,30 @@ class Runner:
             for data, runs, step in ((self.left, sides[0], 31), (self.right, sides[1], 37)):
                 script = NoiseScript(self.seed + step * (k + 1), fixed=fixed)
                 runs.append(self.record(data, script))
-            if not coins:
-                if k == 2:
-                    return out_of_sight(unmoved[0]) if _vary(sides[0], told) else None
-            elif _meet(sides, told):
+            if _meet(sides, told):
                 return Puzzle(unmoved[0].place, "noise is made from coins here")
         return None
+
+    def _varies_by(
+        self, base: TracedRun, noise: list[Any], fixed: dict[int, float], told: list[Part]
+    ) -> bool:
+        """Whether what differs between the sides also moves with this noise on one of them.
+
+        A coin that is made by hand, as `float(rng.random()) < 0.99`, may fall one way in many runs:
+        so the noise goes to either end of its range first.
+        """
+        seen = {canonical([part_of(base.leaves, part) for part in told])}
+        ends = [_at_end(base, noise, fixed, self.seed, far) for far in (FAR, -FAR)]
+        drawn = [NoiseScript(self.seed + 31 * (k + 1), fixed=fixed) for k in range(_FEW)]
+        for script in (*ends, *drawn):
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            run = self.record(self.left, script)
+            if script in drawn or run.raised == base.raised:
+                seen.add(canonical([part_of(run.leaves, part) for part in told]))
+            if len(seen) > 1:
+                return True
+        return False
 
     def _flipped(self, base: TracedRun, twin: Twin) -> Twin | Puzzle | None:
         """A replay with one coin turned, if that gives the same output: randomized response.
@@ -444,9 +465,34 @@ def _is_by_chance(event: Any) -> bool:
     return isinstance(event, Pick) and event.weights is None and event.key[0] != CAST
 
 
-def _vary(runs: list[TracedRun], told: list[Part]) -> bool:
-    """Whether what differs between the sides also differs between runs on one of them."""
-    return len({canonical([part_of(run.leaves, part) for part in told]) for run in runs}) > 1
+def _at_end(
+    base: TracedRun, noise: list[Any], fixed: dict[int, float], seed: int, far: float
+) -> NoiseScript:
+    """A script on which this noise is at one end of its range, and all that is fixed stays so."""
+    journal = base.journal
+    ends: dict[int, float] = {}
+    for event in noise:
+        if isinstance(event, Value):
+            draws = np.ravel(event.idx).tolist()
+            ends |= {j: far_of(journal.draws.law_of(j), far) for j in draws}
+    outcomes = {
+        number: _end_of(event, far)
+        for number, event in enumerate(journal.events)
+        if isinstance(event, Pick) and event.weights is None
+    }
+    return NoiseScript(seed, fixed={**ends, **fixed}, outcomes=outcomes)
+
+
+def _end_of(pick: Pick, far: float) -> Any:
+    """The least or the greatest that whole numbers and bytes can be; None for other outcomes."""
+    drawn = pick.outcome
+    if type(drawn) is bytes:
+        return bytes([255 if far > 0 else 0]) * len(drawn)
+    if pick.key[0] != "integers" or not all(end.lstrip("-").isdigit() for end in pick.key[1:3]):
+        return None
+    low, high, _, endpoint, *_ = pick.key[1:]
+    end = int(high) - (not endpoint) if far > 0 else int(low)
+    return np.full_like(drawn, end) if isinstance(drawn, np.ndarray) else type(drawn)(end)
 
 
 def _meet(sides: tuple[list[TracedRun], list[TracedRun]], told: list[Part]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.tracing.noise.arrays import NoisyArray
-from dpverify.tracing.noise.numbers import between_whole, is_plain, touched
+from dpverify.tracing.noise.numbers import HUGE, between_whole, is_plain, touched
 from dpverify.tracing.noise.shapes import (
     COMPARING,
     as_array,
@@ -342,26 +342,43 @@ def _equality(*, negated: bool) -> Callable[[Any, Place], Any]:
 
     def compared(inputs: Any, place: Place) -> Any:
         sides = _sides(inputs)
-        if sides is None or (is_noisy(sides[0]) and is_noisy(sides[1])):
+        if sides is None:
             return NotImplemented
-        form, number = sides if is_noisy(sides[0]) else sides[::-1]
-        if not form.size or np.ndim(number) or form.many or not is_plain(number):
-            return NotImplemented
-        laws = form.journal.draws.names_of(form.idx)
-        offset, _, coef = form.full()
-        if len(laws) != 1 or not laws[0].is_discrete:
-            return NotImplemented
-        if laws[0].name != "integers" or not form.whole or np.any(coef != 1):
-            form.journal.tied(offset, form.idx, form.coef, number, place)
-            return NotImplemented
-        for op, end in (("less_equal", 0.0), ("greater_equal", laws[0].parameter - 1.0)):
-            if np.all(offset + end == number):
-                found = _LINEAR[getattr(np, op)]((form, number), place)
-                return np.logical_not(found) if negated and found is not NotImplemented else found
-        form.journal.tied(offset, form.idx, form.coef, number, place)
+        form, other = sides if is_noisy(sides[0]) else sides[::-1]
+        op = _end(form, other)
+        found = _LINEAR[op]((form, other), place) if op else NotImplemented
+        if found is not NotImplemented:
+            return np.logical_not(found) if negated else found
+        _tie(form, other, place)
         return NotImplemented
 
     return compared
+
+
+def _end(form: NoisyArray, number: Any) -> np.ufunc | None:
+    """How to ask whether these coins all are the least, or the greatest, that they can be."""
+    if not form.size or form.many or not form.whole or is_noisy(number) or np.ndim(number):
+        return None
+    laws = form.journal.draws.names_of(form.idx)
+    offset, _, coef = form.full()
+    if len(laws) != 1 or laws[0].name != "integers" or np.any(coef != 1):
+        return None
+    if np.all(offset == number):
+        return np.less_equal
+    return np.greater_equal if np.all(offset + laws[0].parameter - 1.0 == number) else None
+
+
+def _tie(form: NoisyArray, other: Any, place: Place) -> None:
+    """Note that it is asked whether whole numbers are equal to others, noisy or not."""
+    if not is_noisy(other):
+        if not np.all(np.abs(other) < HUGE):
+            return
+        other = np.asarray(other, dtype=np.float64)
+    gap = _sum_of(form, other, -1, place)
+    offset, idx, coef = gap.full()
+    laws = gap.journal.draws.names_of(idx) if gap.size else []
+    if laws and all(law.is_discrete for law in laws) and np.all(np.isfinite(offset)):
+        gap.journal.tied(offset, idx, coef, 0.0, place)
 
 
 def _of_offset(ufunc: np.ufunc) -> Callable[[Any, Place], Any]:

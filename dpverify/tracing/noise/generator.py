@@ -371,7 +371,8 @@ class RecordingGenerator(np.random.Generator):
         def sample(rng: np.random.Generator) -> int:
             return int.from_bytes(rng.bytes(size), "big") % count
 
-        return self._pick(("integers", str(count)), None, sample, here(2))
+        key = ("integers", told(0), told(count), told(None), False, str(None))
+        return self._pick(key, None, sample, here(2))
 
     def _whole(self, journal: Any, law: TracedLaw, low: int, size: Any, place: Place) -> Any:
         touches = ((place, low),) if low else ()

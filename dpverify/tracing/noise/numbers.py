@@ -31,6 +31,7 @@ arrays: Any = None
 
 _TOUCHES = 12  # lines that are remembered for one form
 _CLOSE = 1e-9  # rounding that is nothing beside the noise
+HUGE = 1e300  # no noise comes to be equal to such numbers
 
 
 _PLAIN = (int, float, np.number, np.bool_)
@@ -330,8 +331,12 @@ class NoisyNumber:
 
     def _tied(self, other: Any, place: Place) -> None:
         other = _opened(other)
-        if _is_number(other) and isfinite(other):
-            form = self.worked_out()
+        if type(other) is NoisyNumber:
+            gap, other = _joined(self, other, -1), 0
+        else:
+            gap = self
+        if type(gap) is NoisyNumber and _is_number(other) and abs(other) < HUGE:
+            form = gap.worked_out()
             form.journal.tied(form.offset, form.idx, form.coef, other, place)
 
     def __hash__(self) -> int:

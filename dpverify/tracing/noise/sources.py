@@ -198,18 +198,26 @@ def _patches(loaded: tuple[str, ...]) -> list[Patch]:
     return found + library_patches() + torch_patches()
 
 
-_IMPORTED: set[str] = set()
-"""Modules that were imported in a run and took a stand-in by name: from then on they are known."""
+_IMPORTED: dict[str, set[str]] = {}
+"""Modules that were imported in a run, and the names at which they took a stand-in.
+
+From then on these names are known; all others, which may be very many, are not looked at again.
+"""
 
 
-def _aliases(known: dict[int, Any], modules: list[Any]) -> list[Patch]:
-    """The same functions where a module imported them by name."""
+def _aliases(known: dict[int, Any], names: set[Any]) -> list[Patch]:
+    """The same functions where modules imported them by name: these modules, and _IMPORTED."""
+    modules = [sys.modules[name] for name in names - _NEVER if name in sys.modules]
     if not _HELD:
         modules = [m for m in modules if not known.keys().isdisjoint(map(id, vars(m).values()))]
+    found = [(m, name, value) for m in modules for name, value in list(vars(m).items())]
+    for module_name in (_IMPORTED.keys() - names) & sys.modules.keys():
+        module = sys.modules[module_name]
+        held = vars(module)
+        found += [(module, name, held[name]) for name in _IMPORTED[module_name] if name in held]
     return [
         (module, name, known.get(id(value), value))
-        for module in modules
-        for name, value in list(vars(module).items())
+        for module, name, value in found
         if (id(value) in known or (id(module), name) in _HELD) and not name.startswith("__")
     ]
 
@@ -221,17 +229,16 @@ def _give_back(known: dict[int, Any], names: set[str]) -> None:
         for name, value in list(getattr(module, "__dict__", {}).items()):
             if id(value) in known and not name.startswith("__"):
                 setattr(module, name, known[id(value)])
-                _IMPORTED.add(module_name)
+                _IMPORTED.setdefault(module_name, set()).add(name)
 
 
 @contextmanager
 def installed(journal: Any, mechanism: object) -> Iterator[None]:
     """The stand-ins in place, for the time of one run."""
-    modules = (getattr(mechanism, "__module__", None), type(mechanism).__module__, *_IMPORTED)
+    modules = {getattr(mechanism, "__module__", None), type(mechanism).__module__}
     with _LOCK:
         replaced = _SHARED.enter()
-        found = [sys.modules[n] for n in {*modules} if n in sys.modules and n not in _NEVER]
-        taken = _put(_aliases(replaced.by_original, found))
+        taken = _put(_aliases(replaced.by_original, modules))
         before = len(sys.modules)
         token = CURRENT.set(journal)
     try:
