@@ -10,10 +10,12 @@ values that it computes on the way are compared too, one by one: the answer itse
 import math
 import re
 import sys
+import types
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from itertools import zip_longest
 from pathlib import Path
@@ -23,9 +25,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dpverify.certifying.any_length.automaton import Automaton
+from dpverify.certifying.extracting.calling import is_of_library
 from dpverify.certifying.extracting.contained import reachable
 from dpverify.certifying.extracting.extraction import Extraction
-from dpverify.certifying.extracting.noting import Noter, Site, is_noted, noted, told_to
+from dpverify.certifying.extracting.noting import Lazy, Noter, Site, is_noted, noted, told_to
 from dpverify.certifying.symbolic.exact import ExactNumber
 from dpverify.certifying.symbolic.generator import SymbolicGenerator, check_plain
 from dpverify.certifying.symbolic.outputs import filled, is_number, merged
@@ -42,7 +45,7 @@ from dpverify.certifying.symbolic.running import (
     once,
 )
 from dpverify.certifying.symbolic.schemas import Rows, concrete, lengths, rows_of, same_length
-from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, refuse
+from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, Uniform, refuse
 from dpverify.errors import InvalidParameter
 from dpverify.schema import Schema, Vector
 
@@ -51,6 +54,7 @@ _TOLERANCE = 1e-9
 _OTHERWISE = "it returns something else on plain numbers than on symbols"
 _ELSEWHERE = "it computes something else on plain numbers than on symbols"
 _UNREAD = "its source cannot be read, to compare what it computes on numbers and on symbols"
+_TOO_CLOSE = "it compares numbers that are too close for floats, which then compute something else"
 _TOO_MUCH = "it computes too much to compare it on numbers and on symbols"
 _MOST_VALUES = 2_000_000  # of one run
 _DEEPEST = 20
@@ -58,8 +62,16 @@ _SMALL = 1e-12  # beside the largest value before it
 
 Values: TypeAlias = list[tuple[Site, Any, bool]]
 """All that one run computed; and whether a comparison just before was too close for floats."""
-_INSIDE = re.compile("__[a-z]+__|<lambda>")
+_INSIDE = re.compile("__[a-z]+__")
+_OF_NAMED_TUPLES = {"_tuple_new", "__builtins__", "__name__"}
+_OF_DATACLASSES = {
+    *("__class__", "__post_init__", "__setattr__", "__delattr__", "__qualname__"),
+    *("NotImplemented", "hash", "type", "cls", "super", "FrozenInstanceError"),
+}
 _SEQUENCES = {deque, bytes, bytearray, range, array}
+_NAMES = dict[str, int]()
+_VIEWS: set[type] = {type(_NAMES.keys()), type(_NAMES.values()), type(_NAMES.items())}
+_METHODS = {types.MethodType, types.BuiltinMethodType, types.MethodWrapperType}
 ANY = "?"  # a value that is not looked into
 
 
@@ -245,13 +257,13 @@ def _both(
 
 
 def _noter(values: Values) -> Noter:
-    left = [_MOST_VALUES]
+    tokens = _Tokens()
 
     def note(site: Site, value: Any) -> None:  # noqa: ANN401
         run = current.get()
         guided = isinstance(run, GuidedRun)
-        values.append((site, _token(value, 0, left), guided and run.close))  # type: ignore[union-attr]
-        if left[0] < 0:
+        values.append((site, tokens.of(value), guided and run.close))  # type: ignore[union-attr]
+        if tokens.left < 0:
             raise refuse(_TOO_MUCH)
         if guided:
             run.close = False  # type: ignore[union-attr]
@@ -259,29 +271,78 @@ def _noter(values: Values) -> Noter:
     return note
 
 
-def _token(value: Any, depth: int, left: list[int]) -> Any:  # noqa: ANN401
-    """A value as it is compared: numbers, texts and lists of these; nothing else is looked into."""
-    left[0] -= 1
-    kind = type(value)
-    if kind is Symbolic:
-        run = current.get()
-        return run.value(value) if isinstance(run, GuidedRun) else ANY
-    if issubclass(kind, (np.ndarray, np.generic)):
-        value = value.tolist()
+class _Tokens:
+    """The values of one run as they are compared: numbers, texts and lists of these.
+
+    All else is numbered in the order in which it comes up, so that two runs agree on which objects
+    are the same: lists of them are compared where no expression shows it.
+    """
+
+    def __init__(self) -> None:
+        self.left = _MOST_VALUES
+        self._numbers = dict[Any, tuple[int, Any]]()  # the objects too: no two have one id
+
+    def of(self, value: Any, depth: int = 0) -> Any:  # noqa: ANN401
+        self.left -= 1
         kind = type(value)
-    if issubclass(kind, (bool, int, float, Fraction)) or value is None:
-        return value
-    if issubclass(kind, str):
-        return ("text", str(value))
-    if kind in {set, frozenset}:
-        return ("set", *sorted(map(repr, value)))
-    if kind is dict:
-        value = [part for pair in value.items() for part in pair]
-    elif not issubclass(kind, (list, tuple)) and kind not in _SEQUENCES:
-        return ANY
-    if depth > _DEEPEST or left[0] < 0:
-        raise refuse(_TOO_MUCH)
-    return (len(value), *(_token(part, depth + 1, left) for part in value))
+        if kind is Symbolic:
+            run = current.get()
+            return run.value(value) if isinstance(run, GuidedRun) else ANY
+        if issubclass(kind, (np.ndarray, np.generic)):
+            value = value.tolist()
+            kind = type(value)
+        if issubclass(kind, (bool, int, float, Fraction)) or value is None:
+            return value
+        if issubclass(kind, str):
+            return ("text", str(value))
+        if kind in {set, frozenset}:
+            return ("set", *sorted(map(repr, value)))
+        parts = _parts(value, kind)
+        if parts is None:
+            return self._object(value, kind)
+        if depth > _DEEPEST or self.left < 0:
+            raise refuse(_TOO_MUCH)
+        return (len(parts), *(self.of(part, depth + 1) for part in parts))
+
+    def _object(self, value: Any, kind: type) -> Any:  # noqa: ANN401
+        if kind is Uniform:
+            return ANY  # it stands for a float, and refuses all but what a float answers alike
+        if value is Lazy:
+            raise refuse("it asks for the type of an iterator")
+        key: Any = id(value)
+        if issubclass(kind, np.dtype):
+            key = str(value)
+        elif kind in _METHODS:
+            key = (id(value.__self__), value.__name__)
+        elif not _is_compared_as_itself(kind):
+            raise refuse(f"it uses a {kind.__name__}, which is not looked into")
+        return ("object", self._numbers.setdefault(key, (len(self._numbers), value))[0])
+
+
+def _parts(value: Any, kind: type) -> Sequence[Any] | None:  # noqa: ANN401
+    """What makes two values of a type equal, if these are their parts."""
+    if issubclass(kind, dict):
+        return [part for pair in value.items() for part in pair]
+    if issubclass(kind, (list, tuple)) or kind in _SEQUENCES:
+        return value  # type: ignore[no-any-return]
+    if kind in _VIEWS:
+        return list(value)
+    if kind is slice:
+        return (value.start, value.stop, value.step)
+    if kind is complex:
+        return (value.real, value.imag)
+    if issubclass(kind, BaseException):
+        return value.args  # type: ignore[no-any-return]
+    if is_dataclass(kind):
+        return [getattr(value, part.name, None) for part in fields(value)]
+    return None
+
+
+def _is_compared_as_itself(kind: type) -> bool:
+    """Whether two values of a type are equal only if they are one, or by code that is noted."""
+    defined = next(base for base in kind.__mro__ if "__eq__" in vars(base))
+    own = defined.__module__.startswith("dpverify.")  # what stands for methods of the rng
+    return defined is object or own or not is_of_library(sys.modules.get(defined.__module__))
 
 
 def _check_values(plain: Values, guided: Values) -> None:
@@ -291,7 +352,7 @@ def _check_values(plain: Values, guided: Values) -> None:
         peak = max(peak, _size(one[1]))
         if one[0] != other[0] or not _near(one[1], other[1], _SMALL * peak):
             if other[2]:
-                return  # floats take another path
+                raise NotUnderstood(_TOO_CLOSE, one[0][0] or other[0][0])
             raise NotUnderstood(_ELSEWHERE, one[0][0] or other[0][0])
 
 
@@ -322,8 +383,8 @@ def _read_only() -> Iterator[None]:
 
     def step(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        made = code.co_filename.startswith("<") and _INSIDE.fullmatch(code.co_name)
-        if event == "call" and not is_noted(code) and not made and not is_library(frame):
+        told = is_noted(code) or is_library(frame) or _is_made(frame)
+        if event == "call" and not told:
             unread.append(f"{Path(code.co_filename).name}:{code.co_firstlineno}")
 
     before = sys.gettrace()
@@ -334,6 +395,19 @@ def _read_only() -> Iterator[None]:
         sys.settrace(before)
     if unread:
         raise NotUnderstood(_UNREAD, unread[0])
+
+
+def _is_made(frame: FrameType) -> bool:
+    """Whether code is what Python writes for a named tuple or a dataclass."""
+    code = frame.f_code
+    if not code.co_filename.startswith("<"):
+        return False
+    if code.co_name == "<lambda>":
+        return frame.f_globals.keys() <= _OF_NAMED_TUPLES
+    kind: Any = type(next(iter(frame.f_locals.values()), None))
+    if not is_dataclass(kind) or not _INSIDE.fullmatch(code.co_name):
+        return False
+    return {*code.co_names} <= _OF_DATACLASSES | {part.name for part in fields(kind)}
 
 
 def _rehearse_paths(

@@ -4,7 +4,6 @@ import gc
 import json
 import numbers
 import pickle
-import sys
 import types
 from collections.abc import Callable
 from fractions import Fraction
@@ -318,12 +317,9 @@ TELLS: dict[str, Callable[[Any, Rng], Any]] = {
     "another name for exceptions": lambda x, _: is_written(x),
     "the name of a type": lambda *_: float.__name__ == "float",
     "a module": lambda *_: isinstance(np, types.ModuleType),
-    "names": lambda *_: "float" not in globals(),
     "equal types": lambda *_: type(1.0) == float,  # noqa: E721, UP003
-    "types of NumPy's": lambda *_: np.float64 != float,  # noqa: E721
     "an attribute": lambda *_: hasattr(np.zeros(1)[0], "shape"),
     "a name": lambda *_: max.__name__ == "max",
-    "a frame": lambda *_: "float" not in sys._getframe().f_globals,
 }
 
 

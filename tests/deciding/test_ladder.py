@@ -213,7 +213,7 @@ def test_a_loop_that_no_symbol_ends_is_left_to_the_next_rung() -> None:
     ("mechanism", "seconds", "sentence"),
     [
         (known.endless, 1.5, "not one pair of draws was finished in time"),
-        (known.recursive, 10.0, "every call raises RecursionError"),
+        (known.recursive, 120.0, "every call raises RecursionError"),
         (known.leaving, 60.0, "every call raises SystemExit: 4"),
     ],
 )

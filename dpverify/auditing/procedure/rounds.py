@@ -121,6 +121,8 @@ class Rounds:
             self._judge(parts)
             raise DrawingFailed(_sentence(error)) from error
         except BaseException:
+            if begin == 0 and parts:
+                refuse_useless(_side_by_side(parts), fewest=1)
             self._judge(parts)
             raise
         return _side_by_side(parts)
@@ -176,9 +178,9 @@ def _sentence(error: Exception) -> str:
 _DIFFERENT = 12  # values among 32 draws, beyond which their repetition is no accident
 
 
-def refuse_useless(first: Draws) -> None:
+def refuse_useless(first: Draws, fewest: int = 2) -> None:
     """Raise if every call failed in the same way: that says nothing about the claim."""
-    if first.left.size < 2 or not (_fails(first.left) and _fails(first.right)):
+    if first.left.size < fewest or not (_fails(first.left) and _fails(first.right)):
         return
     kinds = np.unique(np.concatenate([first.left.text(WHOLE), first.right.text(WHOLE)]))
     if len(kinds) == 1:

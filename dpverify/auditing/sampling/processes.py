@@ -65,18 +65,27 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
     start = time.monotonic()
     outer = signal.getitimer(signal.ITIMER_REAL)[0]
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(
-        signal.ITIMER_REAL, max(min(seconds, outer) if outer > 0.0 else seconds, _AT_ONCE)
-    )
-    try:
-        yield
-    finally:
+    before = signal.getsignal(signal.SIGALRM)
+
+    def restore() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
         if outer > 0.0:  # the limit around this one goes on, or rings now if it was the shorter
             left = outer - (time.monotonic() - start)
             signal.setitimer(signal.ITIMER_REAL, max(left, _AT_ONCE))
+
+    try:
+        signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(
+            signal.ITIMER_REAL, max(min(seconds, outer) if outer > 0.0 else seconds, _AT_ONCE)
+        )
+        yield
+    finally:
+        try:
+            restore()
+        except BaseException:  # it rang meanwhile, or another thread has raised something here
+            restore()
+            raise
 
 
 def _is_forking(frame: FrameType | None) -> bool:

@@ -114,6 +114,10 @@ class _Float(metaclass=_FloatMeta):
     """Stands for `float`: leaves symbols as they are."""
 
 
+class _Float64(_Float):
+    """Stands for `np.float64`, which is not `float`."""
+
+
 class _Int(metaclass=_IntMeta):
     """Stands for `int`: leaves whole symbols as they are and refuses to round others."""
 
@@ -234,7 +238,7 @@ def _as_array(value: Any, dtype: Any = None, **named: Any) -> Any:  # noqa: ANN4
 
 
 def _kind(dtype: Any) -> Any:  # noqa: ANN401
-    return {_Float: builtins.float, _Int: builtins.int}.get(dtype, dtype)
+    return {_Float: builtins.float, _Float64: builtins.float, _Int: builtins.int}.get(dtype, dtype)
 
 
 def _filled(name: str) -> Callable[..., Any]:
@@ -284,7 +288,7 @@ def is_stand(value: object) -> bool:
 def is_number_type(value: object) -> bool:
     """Whether a name stands for `float`, `int`, `min` or `max`."""
     return (
-        value in {_Float, _Int, _Type}
+        value in {_Float, _Float64, _Int, _Type}
         if isinstance(value, type)
         else any(value is f for f in (*_EXTREMES.values(), *ASKING.values()))
     )
@@ -354,7 +358,7 @@ ASKING |= {"hash": _hash, "id": _id, "type": _Type}
 _MATH = _Stand(
     math,
     {name: _exact(name, getattr(math, name)) for name in ("exp", "log", "floor", "ceil", "sqrt")}
-    | {"fsum": sum, "fabs": abs},
+    | {"fsum": lambda values: sum(values), "fabs": lambda value: abs(value)},  # noqa: PLW0108
 )
 _NUMPY = _Stand(
     np,
@@ -363,7 +367,7 @@ _NUMPY = _Stand(
         "clip": _clip,
         "array": _array,
         "asarray": _as_array,
-        "float64": _Float,
+        "float64": _Float64,
         "rint": _exact("rint", np.rint),
     }
     | {n: _filled(n) for n in ("zeros", "ones", "empty", "full", "zeros_like", "ones_like")}

@@ -55,6 +55,10 @@ _STORED = frozenset(
     "common_type can_cast getsizeof __array_interface__ __array_struct__ __doc__ __module__ "
     "__dict__ __slots__ __array_ufunc__".split()
 )
+_WATCHING = frozenset(  # how its own code is run
+    "_getframe currentframe _current_frames f_code f_back f_globals f_locals tb_frame gi_frame "
+    "gi_code gettrace settrace getprofile setprofile co_code co_consts".split()
+)
 _INSIDE = re.compile(
     "__(?!(main|getitem|setitem|len|init|post_init|call|contains|iter|next|add|sub|mul|truediv|neg"
     "|abs|eq|ne|lt|le|gt|ge|bool|name|annotations|qualname|module|doc|enter|exit)__)[a-z_]+__"
@@ -137,12 +141,12 @@ def reachable(value: Any) -> Iterator[types.FunctionType]:  # noqa: ANN401
 
 def _methods(kind: type) -> Iterator[Any]:
     """What a class defines, without what a library has made for it, such as `dataclass`."""
-    for part in vars(kind).values():
+    for name, part in vars(kind).items():
         code = getattr(part, "__code__", None)
         made = code is not None and (
             code.co_filename == "<string>" or is_library_file(code.co_filename)
         )
-        if not made:
+        if not made and name != "__orig_bases__":  # of a `NamedTuple`, as it was written
             yield part
 
 
@@ -183,7 +187,8 @@ def _check_telling(code: types.CodeType, asking: Collection[str]) -> None:
             raise NotUnderstood("it catches exceptions that only symbols may raise", where)
         named = step.opname in _NAMING
         asked = step.opname == "LOAD_GLOBAL" and step.argval in asking
-        if asked or (named and step.argval in _STORED):
+        watching = isinstance(step.argval, str) and step.argval in _WATCHING
+        if asked or watching or (named and step.argval in _STORED):
             raise NotUnderstood(f"it may tell symbols from numbers by {step.argval}", where)
         caught += [step.argval] * named
         inside = step.argval if named or step.opname in {"LOAD_CONST", "IMPORT_NAME"} else None

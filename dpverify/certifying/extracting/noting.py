@@ -17,11 +17,14 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from dpverify.certifying.symbolic.symbols import refuse
+
 Site: TypeAlias = tuple[str, int]
 """Where an expression stands: its line, as file:line, and its column."""
 Noter: TypeAlias = Callable[[Site, Any], None]
 
 _HOOK = "dpverify: the function that notes a value"
+_UNSEEN = "dpverify: the function that refuses a match"
 _EXPRESSIONS = (
     *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Attribute, ast.Subscript),
     *(ast.Name, ast.JoinedStr),
@@ -34,9 +37,42 @@ def _note(site: Site, value: Any) -> Any:  # noqa: ANN401
     if not _noters:
         return value
     if type(value).__module__ in {"builtins", "itertools"} and _is_lazy(value):
-        return (_note(site, part) for part in value)  # noted when it is asked for
+        return Lazy(site, value)
     _noters[-1](site, value)
     return value
+
+
+def _unseen(_: Site, value: Any) -> Any:  # noqa: ANN401
+    """What a `match` is about, where its patterns ask more than can be noted."""
+    if _noters:
+        raise refuse("it matches a class or a named value, which cannot be compared on symbols")
+    return value
+
+
+class Lazy:
+    """An iterator whose values are noted when they are asked for."""
+
+    __slots__ = ("_parts", "_site")
+
+    def __init__(self, site: Site, parts: Iterator[Any]) -> None:
+        self._site, self._parts = site, parts
+
+    def __iter__(self) -> "Lazy":
+        return self
+
+    def __next__(self) -> Any:  # noqa: ANN401
+        return _note(self._site, next(self._parts))
+
+    def __length_hint__(self) -> Any:  # noqa: ANN401
+        hint = getattr(self._parts, "__length_hint__", None)
+        return NotImplemented if hint is None else hint()
+
+    def __repr__(self) -> str:
+        raise refuse("it writes an iterator into a text")
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self._parts)
 
 
 def _is_lazy(value: Any) -> bool:  # noqa: ANN401
@@ -113,10 +149,12 @@ def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _with_hook(code: types.CodeType) -> types.CodeType:
+    hooks: dict[str, Any] = {_HOOK: _note, _UNSEEN: _unseen}
+
     def made(constant: Any) -> Any:  # noqa: ANN401
         if isinstance(constant, types.CodeType):
             return _with_hook(constant)
-        return _note if isinstance(constant, str) and constant == _HOOK else constant
+        return hooks.get(constant, constant) if isinstance(constant, str) else constant
 
     return code.replace(co_consts=tuple(map(made, code.co_consts)))
 
@@ -130,6 +168,8 @@ class _Noting(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:  # noqa: ANN401
         if isinstance(node, ast.pattern):
             return node
+        if isinstance(node, ast.Match) and any(map(_asks_more, node.cases)):
+            node.subject = self._told(node.subject, _UNSEEN)
         if isinstance(node, ast.FormattedValue):
             node.value = self.visit(node.value)
             return node
@@ -150,7 +190,13 @@ class _Noting(ast.NodeTransformer):
         loaded = isinstance(getattr(node, "ctx", None), (ast.Load, type(None)))
         return self._told(node) if isinstance(node, _EXPRESSIONS) and loaded else node
 
-    def _told(self, node: Any) -> ast.expr:  # noqa: ANN401
+    def _told(self, node: Any, hook: str = _HOOK) -> ast.expr:  # noqa: ANN401
         where: Any = (f"{self._filename}:{node.lineno}", node.col_offset)
         site = ast.Constant(where)
-        return ast.copy_location(ast.Call(ast.Constant(_HOOK), [site, node], []), node)
+        return ast.copy_location(ast.Call(ast.Constant(hook), [site, node], []), node)
+
+
+def _asks_more(case: ast.match_case) -> bool:
+    """Whether a pattern asks for a class, or for a value by its name: neither is an expression."""
+    parts = list(ast.walk(case.pattern))
+    return any(isinstance(part, (ast.MatchClass, ast.Attribute)) for part in parts)
