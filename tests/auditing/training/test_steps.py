@@ -35,6 +35,10 @@ def less_noise(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats
     return honest(rows, canary, 0.8 * noise, step)
 
 
+def more_noise(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats:
+    return honest(rows, canary, 1.5 * noise, step)
+
+
 def noise_once(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats:
     return honest(rows, canary, noise * (step % 10 == 0), step)
 
@@ -139,7 +143,7 @@ def test_four_steps_without_noise_bound_mu_by_no_more_than_their_level_allows() 
 
 
 def test_more_noise_than_claimed_is_not_called_wrong_sums() -> None:
-    found = run(lambda *step: honest(*step[:2], 1.5 * step[2], step[3]), 4)
+    found = run(more_noise, 4)
     assert found.refuted
     assert "or it is larger" in str(found)
     assert "if its noise is Gaussian of one size" in str(found)
