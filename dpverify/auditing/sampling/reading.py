@@ -515,9 +515,9 @@ def _attributes(value: Any) -> tuple[tuple[str, Any], ...] | None:  # noqa: ANN4
 def _shown(value: Any) -> str:  # noqa: ANN401
     """The `repr`, or the name of the type where it holds an address in memory."""
     found = repr(value)
-    if len(found) > _LONGEST_REPR:
-        found = digested(found, _LONGEST_REPR)
-    return type(value).__name__ if " at 0x" in found else found
+    if " at 0x" in found:
+        return type(value).__name__
+    return found if len(found) <= _LONGEST_REPR else digested(found, _LONGEST_REPR)
 
 
 def _beyond(what: str) -> Opaque:

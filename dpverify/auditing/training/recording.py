@@ -40,6 +40,18 @@ class Releases:
         self._watch(divided * np.asarray(flat.detach().cpu().numpy(), dtype=np.float64))
 
 
+def refuse_virtual_steps(model: Any) -> None:  # noqa: ANN401
+    """Of a batch in several virtual steps only the last part could be seen, so it would look off.
+
+    Opacus keeps the sum of the earlier parts in `summed_grad`; `optimizer.zero_grad()` forgets it.
+    """
+    if any(getattr(p, "summed_grad", None) is not None for p in model.parameters()):
+        raise InvalidParameter(
+            "insert() must come after optimizer.zero_grad(), in batches of one virtual step each: "
+            "the optimizer holds gradients of earlier ones"
+        )
+
+
 class StepRecorder:
     """Watches an optimizer of Opacus, puts a canary into half of its steps, and audits them.
 
@@ -47,7 +59,7 @@ class StepRecorder:
     batch, and huge. Call `insert()` after `loss.backward()`, train, then `audit()`.
 
     The model is trained with the canary in it: audit a copy of the training, not the one that is
-    released. Batches of more than one virtual step are not recorded.
+    released. Batches of more than one virtual step are refused.
     """
 
     def __init__(self, optimizer: Any, model: Any, *, seed: int = 0) -> None:  # noqa: ANN401
@@ -66,6 +78,7 @@ class StepRecorder:
 
     def insert(self) -> None:
         """Toss a coin, and put the canary into this batch or not."""
+        refuse_virtual_steps(self._model)
         samples = self._samples()
         raw = samples.sum(axis=0)
         if not raw.any():

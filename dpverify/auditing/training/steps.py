@@ -32,7 +32,7 @@ from dpverify.auditing.batches import BatchTest
 from dpverify.errors import InvalidParameter, check_level, check_positive
 
 _LEAST_P = 1e-300
-_LARGEST_MU = 1e6
+_LARGEST_RATIO = 1e5  # of shift and noise: beyond, the noncentral t distribution is not computed
 _ROUNDING = 1e-12  # of the noncentral t distribution
 
 
@@ -41,7 +41,8 @@ class StepsVerdict:
     """Whether steps contradict the clipping and the noise that are accounted for.
 
     `mu_lower` exceeds the μ of one step with probability at most `level`, if noise is Gaussian of
-    one size: μ-GDP with μ = 1/σ is what is accounted for. Not refuted does not mean private.
+    one size: μ-GDP with μ = 1/σ is what is accounted for. Not refuted does not mean private, and
+    refuted does not mean that it is not: more noise than is claimed is not what is claimed either.
 
     >>> import dpverify as dpv
     >>> rng = np.random.default_rng(1)
@@ -71,7 +72,8 @@ class StepsVerdict:
         lines = [f"{head}: {claimed} ({self.steps:,} steps, level {self.level:g})"]
         lines += [f"  {test}" for test in self.tests if test.p_value <= share]
         accounted = 1.0 / self.noise_multiplier
-        lines.append(f"one step has μ ≥ {self.mu_lower:.3f}; accounted for is {accounted:.3f}")
+        shown = f"one step has μ ≥ {self.mu_lower:.3f} if its noise is Gaussian of one size"
+        lines.append(f"{shown}; accounted for is {accounted:.3f}")
         return "\n".join(lines)
 
 
@@ -218,8 +220,7 @@ class _Steps:
         shift, deviation = float(inside.mean() - outside.mean()), math.sqrt(square / (a + b - 2))
         if shift <= 0.0:
             return 0.0
-        if deviation * _LARGEST_MU <= shift:
-            return _LARGEST_MU
+        deviation = max(deviation, shift / _LARGEST_RATIO)  # more of it shows less
 
         def tail(mu: float) -> float:
             found = scipy.special.nctdtr(a + b - 2, mu / spread, shift / deviation / spread)
@@ -242,7 +243,7 @@ def _sizes(squares: Floats, freedom: Floats) -> list[BatchTest]:
     steps = np.asarray(scipy.stats.chi2.cdf(squares, freedom))
     least = int(np.argmin(steps))
     lowest = math.sqrt(squares[least] / freedom[least])
-    off = f"sums are off those of clipped gradients by {share:.3g} times the noise"
+    off = f"sums are off those of clipped gradients by {share:.3g} times the noise, or it is larger"
     return [
         _test(f"noise is {share:.3g} times what is claimed", float(law.cdf(total))),
         _test(off, float(law.sf(total))),

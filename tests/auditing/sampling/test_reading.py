@@ -196,3 +196,14 @@ def test_only_what_was_run_is_said_to_have_been_tried() -> None:
     assert "boosted trees" in pair.tried
     short = audit(lambda data, rng: [normal(data, rng), normal(data, rng)], **given, samples=200)
     assert "boosted trees" not in short.tried
+
+
+def test_an_address_in_memory_is_no_output_however_late_it_stands() -> None:
+    class Wordy:
+        __slots__ = ()
+
+        def __repr__(self) -> str:
+            return "x" * 20_000 + object.__repr__(self)
+
+    kept = [Wordy(), Wordy()]
+    assert read(kept[0]) == read(kept[1])

@@ -1,6 +1,7 @@
 """Steps of DP-SGD that are as claimed stand; each way of getting them wrong is refuted."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom, kstest
 
 import dpverify as dpv
+from dpverify.auditing.training.recording import refuse_virtual_steps
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
@@ -31,6 +33,10 @@ def batch_clipped(rows: Floats, canary: Floats, noise: Floats, _step: int) -> Fl
 
 def less_noise(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats:
     return honest(rows, canary, 0.8 * noise, step)
+
+
+def more_noise(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats:
+    return honest(rows, canary, 1.5 * noise, step)
 
 
 def noise_once(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats:
@@ -118,6 +124,36 @@ def test_mu_of_a_step_is_bounded_from_below() -> None:
     assert max(bounds) <= 1 / SIGMA
     assert run(not_clipped, 3, level=1e-3).mu_lower > 1 / SIGMA
     assert run(noise_once, 3, level=1e-3).mu_lower > 1 / SIGMA
+
+
+def test_four_steps_without_noise_bound_mu_by_no_more_than_their_level_allows() -> None:
+    """With two degrees of freedom, noise looks x times smaller than it is with probability x²."""
+    included = np.array([True, False, True, False])
+    canary = np.array([1.0, 0.0])
+    found = dpv.audit_steps(
+        included[:, None] * canary,
+        np.zeros((4, 2)),
+        canary=canary,
+        included=included,
+        clip=1.0,
+        noise_multiplier=1.0,
+        level=1e-3,
+    )
+    assert 1e3 < found.mu_lower <= 1.001e5 * np.sqrt(1e-3)
+
+
+def test_more_noise_than_claimed_is_not_called_wrong_sums() -> None:
+    found = run(more_noise, 4)
+    assert found.refuted
+    assert "or it is larger" in str(found)
+    assert "if its noise is Gaussian of one size" in str(found)
+
+
+def test_a_batch_in_virtual_steps_is_refused() -> None:
+    begun, fresh = SimpleNamespace(summed_grad=1.0), SimpleNamespace(summed_grad=None)
+    refuse_virtual_steps(SimpleNamespace(parameters=lambda: [fresh]))
+    with pytest.raises(dpv.InvalidParameter, match="one virtual step each"):
+        refuse_virtual_steps(SimpleNamespace(parameters=lambda: [fresh, begun]))
 
 
 @pytest.mark.parametrize(
