@@ -40,13 +40,13 @@ def watched(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 def learned_steps(pipeline: Pipeline) -> list[str]:
     """Steps before the last that learn from data, and claim nothing about it."""
-    return [name for name, step in _before_last(pipeline) if not is_private(step) and _learns(step)]
+    return [name for name, step in _before_last(pipeline) if not is_private(step) and learns(step)]
 
 
 def stateless_steps(pipeline: Pipeline) -> list[str]:
     """Steps before the last that learn nothing."""
     return [
-        name for name, step in _before_last(pipeline) if not is_private(step) and not _learns(step)
+        name for name, step in _before_last(pipeline) if not is_private(step) and not learns(step)
     ]
 
 
@@ -94,5 +94,6 @@ def is_private(step: Any) -> bool:  # noqa: ANN401
     return hasattr(step, "budget") and hasattr(step, "relation")
 
 
-def _learns(step: Any) -> bool:  # noqa: ANN401
+def learns(step: Any) -> bool:  # noqa: ANN401
+    """Whether a step looks at the data when it is fitted."""
     return bool(get_tags(step).requires_fit)
