@@ -115,6 +115,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
             settings, declared, largest, (X, labels, rng)
         )
         self.best_index_, self.best_estimator_, self.claim_, self.best_score_ = kept
+        self.best_estimator_.claim_ = self.claim_  # that it was kept is paid for, too
         self.best_params_ = dict(settings[self.best_index_])
         return self
 
@@ -284,7 +285,7 @@ class PrivateSelection(_Search):
     Attributes
     ----------
     best_estimator_, best_index_, best_params_
-        The candidate that was kept, its number, and its parameters.
+        The candidate that was kept, with the claim of everything, its number, and its parameters.
     best_score_ : int or None
         Its noisy score, which is part of what repetition releases.
     claim_ : Claim

@@ -15,7 +15,7 @@ from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION
 from solvers.estimators.declarations import Budget, Declaration, check_sum, spent
-from solvers.estimators.surroundings import is_private, learns, stateless_steps
+from solvers.estimators.surroundings import charged_apart, is_private, learns, stateless_steps
 
 
 class PrivatePipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no types
@@ -43,8 +43,6 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no ty
     >>> whole.claim_.guarantee
     PureDP(epsilon=1.5)
     """
-
-    adds_up_claims = True
 
     @property
     def budget(self) -> Budget:
@@ -82,7 +80,8 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no ty
         claims = [step.claim_ for step in self._private]
         check_sum([claim.guarantee for claim in claims], budget)
         rests = [f"each part rests on {claim.theorem}" for claim in claims]
-        assumes = [text for claim in claims for text in claim.assumes]
+        apart = set(charged_apart(self))  # by each step; here all of them are charged
+        assumes = [text for claim in claims for text in claim.assumes if text not in apart]
         if names := stateless_steps(self):
             assumes.append(f"the steps {', '.join(names)} change each record by itself")
         texts = tuple(dict.fromkeys([*rests, *assumes]))

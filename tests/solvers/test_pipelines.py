@@ -171,6 +171,9 @@ def test_a_private_pipeline_adds_up_claims() -> None:
     assert whole.claim_.theorem.name == "basic-composition"
     assert "the steps unit change each record by itself" in whole.claim_.assumes
     assert not any("charged for themselves" in text for text in whole.claim_.assumes)
+    assert assumed(
+        whole[-1].claim_, "the steps scale are charged for themselves, beside this claim"
+    )
     assert whole.score(rows, y) > 0.85
     assert whole.predict_proba(rows).shape == (3000, 2)
     assert (

@@ -60,7 +60,8 @@ def test_parts_add_up_to_the_budget(
     assert search.claim_.guarantee == budget
     assert search.claim_.theorem.name == "basic-composition"
     assert search.claim_.relation is relation
-    each = search.best_estimator_.claim_.guarantee
+    assert search.best_estimator_.claim_ == search.claim_  # it would not be kept without the others
+    each = search.best_estimator_.budget
     assert each.epsilon == pytest.approx(0.4 * 20.0, rel=1e-12)
     assert 2 * each.epsilon < 0.8 * 20.0
     assert any("noisy-max" in text for text in search.claim_.assumes)
@@ -228,7 +229,8 @@ def test_twenty_candidates_cost_three_runs(
     assert (search.claim_.guarantee, search.claim_.relation) == (budget, relation)
     one = run_budget(budget, 5)
     assert 3.0 * one.epsilon == pytest.approx(budget.epsilon, rel=2e-3)
-    fitted = search.best_estimator_.claim_.guarantee
+    assert search.best_estimator_.claim_ == search.claim_
+    fitted = search.best_estimator_.budget
     assert fitted.epsilon == pytest.approx(0.9 * one.epsilon, rel=1e-9)
     assert isinstance(search.best_score_, int)
     assert search.best_params_ == TWENTY[search.best_index_]
