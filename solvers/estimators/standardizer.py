@@ -129,11 +129,13 @@ def within_one(rows: Floats, low: Floats, high: Floats, *, clip: bool) -> Floats
     Records are compared with the bounds themselves: what lies within them is never refused, however
     the middle is rounded.
     """
-    if not clip and ((rows < low) | (rows > high)).any():
+    middle, half = center_and_half(low, high)
+    with np.errstate(over="ignore"):
+        beyond = np.maximum(low - rows, rows - high)
+    if not clip and (beyond > half * 2.0**-40).any():  # more than rounding
         raise InvalidParameter(
             "every value of X must lie between low and high, or be clipped (clip=True)"
         )
-    middle, half = center_and_half(low, high)
     return np.clip((np.clip(rows, low, high) - middle) / half, -1.0, 1.0)
 
 
