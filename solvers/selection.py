@@ -7,6 +7,7 @@ however many candidates there are. [Theorem private-selection]
 """
 
 import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -31,6 +32,7 @@ from dpverify.mechanisms.inputs import RANDOM_BITS
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import PRIVATE_SELECTION
+from dpverify.waiting import telling
 from solvers.estimators.declarations import (
     Budget,
     Declaration,
@@ -90,6 +92,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return found
 
     @watched
+    @telling("selecting")  # and no run for itself, or they could be counted
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
         """Fit candidates, keep one."""
         if is_guarded(self.estimator):
@@ -112,6 +115,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
             settings, declared, largest, (X, labels, rng)
         )
         self.best_index_, self.best_estimator_, self.claim_, self.best_score_ = kept
+        self.best_estimator_.claim_ = self.claim_  # that it was kept is paid for, too
         self.best_params_ = dict(settings[self.best_index_])
         return self
 
@@ -179,9 +183,9 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
             model = self._fitted(settings[index], part, given)
             exact = int(_score(model, X, labels, largest))
             seen = int(scoring.sample(exact, 1, rng=rng)[0])
+            whole = together([model.claim_, scoring.claim], Declaration.of(one, self.relation))
             if best is None or seen > highest:
                 highest = seen
-                whole = together([model.claim_, scoring.claim], Declaration.of(one, self.relation))
                 best = index, model, _selected(whole, declared), seen
             if rng.integers(int(mean)) == 0:
                 return best
@@ -192,7 +196,9 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         model = clone(self.estimator).set_params(**changes, budget=part)
         try:
             model.set_params(random_state=rng)  # itself: a copy would repeat noise
-            model.fit(X, labels)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # one a run would tell how many runs there were
+                model.fit(X, labels)
         finally:
             # Whoever holds a generator can run it backwards, and take the noise away.
             model.set_params(random_state=None)
@@ -279,7 +285,7 @@ class PrivateSelection(_Search):
     Attributes
     ----------
     best_estimator_, best_index_, best_params_
-        The candidate that was kept, its number, and its parameters.
+        The candidate that was kept, with the claim of everything, its number, and its parameters.
     best_score_ : int or None
         Its noisy score, which is part of what repetition releases.
     claim_ : Claim
@@ -439,10 +445,13 @@ def _score(model: Any, X: ArrayLike, y: NDArray[Any], largest: float | None) -> 
     """
     if len(y) == 0:  # no record, no score; scikit-learn predicts for one at least
         return 0.0
-    predicted = model.predict(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as for fits
+        predicted = model.predict(X)
     if predicted.shape != y.shape:
         raise InvalidParameter(f"y of shape {y.shape} must have the predictions' {predicted.shape}")
     if largest is None:
         return float((predicted == y).sum())
-    errors: Floats = np.minimum(np.abs(predicted - y) / largest, 1.0)
+    with np.errstate(over="ignore"):
+        errors: Floats = np.minimum(np.abs(predicted - y) / largest, 1.0)
     return -float(np.floor(errors * _UNITS).sum())

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpverify.arrays import Floats
@@ -78,11 +77,10 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         rows, labels = validate_data(
             self, X, y, dtype=np.float64, ensure_min_samples=declared.least_records
         )
-        if len(labels):
-            check_classification_targets(labels)
         indices = encoded(labels, classes)
-        middle, half = center_and_half(*feature_bounds(self.low, self.high, rows.shape[1]))
-        scaled = within_one(rows, middle, half, clip=self.clip)
+        low, high = feature_bounds(self.low, self.high, rows.shape[1])
+        middle, half = center_and_half(low, high)
+        scaled = within_one(rows, low, high, clip=self.clip)
         moments = BoundedMoments(
             budget=declared.budget, relation=declared.relation, groups=len(classes)
         )
@@ -106,7 +104,8 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def predict_joint_log_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
         """ln P(class)·p(x | class) for each row and class, up to a constant."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        # In rows' own order, so that each sum depends on its row alone, to the last bit.
+        rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         standard = (rows[:, None] - self.theta_) / self._deviations
         logs = -0.5 * standard**2 - np.log(self._deviations / self._half)
         found: Floats = np.log(self.class_prior_) + logs.sum(axis=2)

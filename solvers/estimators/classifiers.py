@@ -1,5 +1,6 @@
 """Linear classifiers: logistic regression, and the support vector machine with a rounded corner."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
@@ -94,8 +95,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
     def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
         """The classes, and for each record the number of its own."""
-        if len(labels):
-            check_classification_targets(labels)
+        if self.classes is None and len(labels):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it warns by how many records there are
+                check_classification_targets(labels)
         classes = np.unique(labels if self.classes is None else np.asarray(self.classes))
         if len(classes) < 2:
             if self.classes is not None:

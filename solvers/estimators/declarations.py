@@ -99,13 +99,13 @@ def together(claims: Sequence[Claim], declared: Declaration) -> Claim:
     check_count("claims", len(claims))
     if len(claims) == 1:
         return claims[0]
-    _check_sum([claim.guarantee for claim in claims], declared.budget)
+    check_sum([claim.guarantee for claim in claims], declared.budget)
     assumes = dict.fromkeys(text for claim in claims for text in claim.assumes)
     rests = dict.fromkeys(f"each part rests on {claim.theorem}" for claim in claims)
     return Claim(declared.budget, declared.relation, BASIC_COMPOSITION, (*rests, *assumes))
 
 
-def _check_sum(parts: Sequence[Guarantee], budget: Budget) -> None:
+def check_sum(parts: Sequence[Guarantee], budget: Budget) -> None:
     """Raise if the parts spend more than the declared budget: a defect of this library."""
     pairs = [spent(part) for part in parts]
     total = math.fsum(epsilon for epsilon, _ in pairs), math.fsum(delta for _, delta in pairs)

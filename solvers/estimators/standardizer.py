@@ -65,8 +65,9 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimat
         self._bounds(None)
         rng = generator(self.random_state)
         rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=declared.least_records)
-        middle, half = center_and_half(*self._bounds(rows.shape[1]))
-        scaled = within_one(rows, middle, half, clip=self.clip)
+        low, high = self._bounds(rows.shape[1])
+        middle, half = center_and_half(low, high)
+        scaled = within_one(rows, low, high, clip=self.clip)
         moments = BoundedMoments(budget=declared.budget, relation=declared.relation)
         released = moments.sample(scaled, 1, rng=rng)[0]
         mean, deviation = mean_and_deviation(released, moments)
@@ -105,7 +106,8 @@ def feature_bounds(low: object, high: object, features: int | None) -> tuple[Flo
         least, most = (np.asarray(value, np.float64) for value in (low, high))
         if features is not None:
             least, most = (np.broadcast_to(value, (features,)) for value in (least, most))
-        ordered = bool((np.isfinite(most - least) & (least < most)).all())
+        half = center_and_half(least, most)[1]  # 0 for bounds too close for floats
+        ordered = bool((np.isfinite(most - least) & (half > 0.0)).all())
     except (TypeError, ValueError):
         ordered = False
     if not ordered:
@@ -121,14 +123,20 @@ def center_and_half(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
 
 
-def within_one(rows: Floats, middle: Floats, half: Floats, *, clip: bool) -> Floats:
-    """Features moved to [−1, 1], each record by itself; or refuse what lies outside."""
-    scaled: Floats = (rows - middle) / half
-    if not clip and (np.abs(scaled) > 1.0 + 2.0**-40).any():
+def within_one(rows: Floats, low: Floats, high: Floats, *, clip: bool) -> Floats:
+    """Features moved from [low, high] to [−1, 1], each record by itself; or refuse others.
+
+    Records are compared with the bounds themselves: what lies within them is never refused, however
+    the middle is rounded.
+    """
+    middle, half = center_and_half(low, high)
+    with np.errstate(over="ignore"):
+        beyond = np.maximum(low - rows, rows - high)
+    if not clip and (beyond > half * 2.0**-40).any():  # more than rounding
         raise InvalidParameter(
             "every value of X must lie between low and high, or be clipped (clip=True)"
         )
-    return np.clip(scaled, -1.0, 1.0)
+    return np.clip((np.clip(rows, low, high) - middle) / half, -1.0, 1.0)
 
 
 def mean_and_deviation(released: Floats, moments: BoundedMoments) -> tuple[Floats, Floats]:

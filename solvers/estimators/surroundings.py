@@ -26,7 +26,9 @@ def watched(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fit)
     def fitted(self: Any, *args: Any, **named: Any) -> Any:  # noqa: ANN401  # as `fit` has them
-        uncharged, others = tuple(_uncharged()), tuple(_charged_apart())
+        uncharged = tuple(_uncharged())
+        pipelines = [caller for caller in _callers() if isinstance(caller, Pipeline)]
+        others = tuple(text for pipeline in pipelines for text in charged_apart(pipeline))
         for text in uncharged:
             warnings.warn(f"not charged to the budget: {text}", NotCharged, stacklevel=2)
         found = fit(self, *args, **named)
@@ -40,13 +42,13 @@ def watched(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 def learned_steps(pipeline: Pipeline) -> list[str]:
     """Steps before the last that learn from data, and claim nothing about it."""
-    return [name for name, step in _before_last(pipeline) if not is_private(step) and _learns(step)]
+    return [name for name, step in _before_last(pipeline) if not is_private(step) and learns(step)]
 
 
 def stateless_steps(pipeline: Pipeline) -> list[str]:
     """Steps before the last that learn nothing."""
     return [
-        name for name, step in _before_last(pipeline) if not is_private(step) and not _learns(step)
+        name for name, step in _before_last(pipeline) if not is_private(step) and not learns(step)
     ]
 
 
@@ -64,13 +66,10 @@ def _uncharged() -> Iterator[str]:
             )
 
 
-def _charged_apart() -> Iterator[str]:
-    """In a pipeline of scikit-learn, each private step has a claim of its own."""
-    for caller in _callers():
-        if isinstance(caller, Pipeline) and not getattr(caller, "adds_up_claims", False):
-            names = [name for name, step in _before_last(caller) if is_private(step)]
-            if names:
-                yield f"the steps {', '.join(names)} are charged for themselves, beside this claim"
+def charged_apart(pipeline: Pipeline) -> Iterator[str]:
+    """What a step's own claim leaves out: private steps before it are released, too."""
+    if names := [name for name, step in _before_last(pipeline) if is_private(step)]:
+        yield f"the steps {', '.join(names)} are charged for themselves, beside this claim"
 
 
 def _callers() -> list[Any]:
@@ -94,5 +93,6 @@ def is_private(step: Any) -> bool:  # noqa: ANN401
     return hasattr(step, "budget") and hasattr(step, "relation")
 
 
-def _learns(step: Any) -> bool:  # noqa: ANN401
+def learns(step: Any) -> bool:  # noqa: ANN401
+    """Whether a step looks at the data when it is fitted."""
     return bool(get_tags(step).requires_fit)

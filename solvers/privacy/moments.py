@@ -17,7 +17,7 @@ import numpy as np
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import check_count, check_draw, settle_fields
+from dpverify.errors import InvalidParameter, check_count, check_draw, settle_fields
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
 from dpverify.theorems import ANALYTIC_GAUSSIAN, LAPLACE
@@ -87,9 +87,12 @@ class BoundedMoments:
     def sums(self, features: Floats) -> Wholes:
         """Σz, Σz² and, under ADD_REMOVE, the number of records, in units of 2^-40."""
         n, d = features.shape
+        if np.isnan(features).any():
+            raise InvalidParameter("features must be numbers in [−1, 1]: there are NaN entries")
         total = exact_zeros(2 * d + self._counted, n)
         for start in range(0, n, _BLOCK):
-            whole = np.trunc(np.ldexp(features[start : start + _BLOCK], _BITS)).astype(np.int64)
+            within = np.clip(features[start : start + _BLOCK], -1.0, 1.0)
+            whole = np.trunc(np.ldexp(within, _BITS)).astype(np.int64)
             total[:d] += whole.sum(axis=0) << _BITS
             total[d : 2 * d] += (whole * whole).sum(axis=0)
         if self._counted:

@@ -1,5 +1,6 @@
 """Private naive Bayes: its sums, its claim under audit, and its sense."""
 
+import warnings
 from itertools import product
 from typing import Any
 
@@ -9,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import dpverify as dpv
 from dpverify.errors import InvalidParameter
-from solvers import PrivateNaiveBayes
+from solvers import PrivateLogisticRegression, PrivateNaiveBayes
 from solvers.privacy.moments import BoundedMoments
 
 PURE = dpv.PureDP(epsilon=1.0)
@@ -110,3 +111,24 @@ def test_misuse(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter) as refusal:
         model(**change).fit(*blobs(100))
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("n", [1, 2, 17])
+def test_a_prediction_does_not_depend_on_other_records(n: int) -> None:
+    """To the last bit, in whatever order the rows are held: scores of selections rest on it."""
+    rng = np.random.default_rng(0)
+    rows, y = np.asfortranarray(rng.uniform(-4.0, 4.0, (60, 37))), rng.integers(0, 3, 60)
+    fitted = model().fit(rows, y)
+    whole = fitted.predict_joint_log_proba(rows)
+    assert (fitted.predict_joint_log_proba(rows[:n]) == whole[:n]).all()
+    assert (fitted.predict_joint_log_proba(np.ascontiguousarray(rows[:n])) == whole[:n]).all()
+
+
+@pytest.mark.parametrize("kind", [PrivateNaiveBayes, PrivateLogisticRegression])
+@pytest.mark.parametrize("y", [[0.0, 0.5], [0.0, 0.0], np.arange(30) / 2])
+def test_no_declared_label_is_refused_or_warned_about(kind: type[Any], y: Any) -> None:  # noqa: ANN401
+    bounds = {"low": -1.0, "high": 1.0} if kind is PrivateNaiveBayes else {"norm_bound": 1.0}
+    fitted = kind(budget=PURE, relation="add-remove", classes=np.arange(30) / 2, **bounds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(fitted.fit(np.zeros((len(y), 1)), y).classes_) == 30

@@ -1,11 +1,14 @@
 """Standardizing and pipelines: what they release, what they cost, and what is not charged."""
 
+import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
@@ -118,8 +121,32 @@ def test_any_records_within_the_bounds_will_do(n: int, size: float) -> None:
 
 
 @pytest.mark.parametrize(
+    ("low", "high"), [(1.0, 1.0 + 2.0**-52), (1e16, 1e16 + 2.0), (-1e-323, 1e-323), (-8e307, 8e307)]
+)
+def test_no_record_at_a_bound_is_refused(low: float, high: float) -> None:
+    """The middle of close bounds is rounded to one of them; a record at the other is inside."""
+    for rows in ([[low]], [[high]], [[low], [high]]):
+        private = scaler(low=low, high=high).fit(np.array(rows))
+        assert low <= private.mean_[0] <= high
+    with pytest.raises(InvalidParameter, match="every value of X must lie between"):
+        scaler(low=low, high=high).fit(
+            [[max(math.nextafter(high, math.inf), high + (high - low) / 4)]]
+        )
+
+
+def test_moments_hold_for_any_numbers() -> None:
+    moments = BoundedMoments(budget=PURE, relation=dpv.Relation.ADD_REMOVE)
+    assert (
+        moments.sums(np.array([[7.0], [-math.inf]])) == moments.sums(np.array([[1.0], [-1.0]]))
+    ).all()
+    with pytest.raises(InvalidParameter, match="NaN"):
+        moments.sums(np.array([[math.nan]]))
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"low": [0.0, 0.0], "high": [5e-324, 1.0]}, "must be below high"),
         ({"low": None}, "low=None and high=[120.0, 100000.0] must be declared"),
         ({"low": [200.0, 0.0]}, "must be below high"),
         ({"high": [1.0, 2.0, 3.0]}, "one for all features or one for each"),
@@ -146,10 +173,15 @@ def test_a_private_pipeline_adds_up_claims() -> None:
     assert whole.claim_.theorem.name == "basic-composition"
     assert "the steps unit change each record by itself" in whole.claim_.assumes
     assert not any("charged for themselves" in text for text in whole.claim_.assumes)
+    assert assumed(
+        whole[-1].claim_, "the steps scale are charged for themselves, beside this claim"
+    )
     assert whole.score(rows, y) > 0.85
     assert whole.predict_proba(rows).shape == (3000, 2)
     assert (
-        PrivatePipeline([("a", scaler()), ("b", scaler(low=-30.0, high=30.0, clip=True))])
+        PrivatePipeline(
+            [("a", scaler()), ("b", scaler(low=-30.0, high=30.0, clip=True, random_state=1))]
+        )
         .fit_transform(rows)
         .shape
         == rows.shape
@@ -170,6 +202,36 @@ def test_steps_must_share_a_relation_before_anything_is_released() -> None:
     assert not hasattr(first, "mean_")
     with pytest.raises(InvalidParameter, match=r"steps=.* must have a private one"):
         PrivatePipeline([("unit", Normalizer())]).fit(*people(50))
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([scaler(), LogisticRegression()], "must be private, or learn nothing"),
+        ([scaler(), model(clip=False)], "clip=False of the step 1 must be True"),
+        ([scaler(), PrivateGridSearch(model(clip=False), {})], "clip=False of the step 1"),
+        ([scaler(), model(random_state=0)], r"random_state=[0, 0] must differ"),
+        (
+            [PrivatePipeline([("in", scaler(random_state=1))]), model()],
+            "random_state=[1, 1] must differ",
+        ),
+    ],
+)
+def test_steps_that_would_make_the_sum_false_are_refused(steps: list[Any], message: str) -> None:
+    """By their parameters alone, before the first of them sees data."""
+    whole = PrivatePipeline([(str(place), step) for place, step in enumerate(steps)])
+    with pytest.raises(InvalidParameter) as refusal:
+        whole.fit(*people(50))
+    assert message in str(refusal.value)
+    assert not hasattr(steps[0], "mean_")
+
+
+def test_a_memory_that_copies_generators_is_refused(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    steps = [("a", scaler(random_state=rng)), ("b", model(random_state=rng))]
+    with pytest.raises(InvalidParameter, match="copies repeat their noise"):
+        PrivatePipeline(steps, memory=str(tmp_path)).fit(*people(50))
+    assert PrivatePipeline(steps).fit(*people(50)).claim_.guarantee.epsilon == 1.5
 
 
 # what is not charged

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import dpverify as dpv
 from dpverify.errors import InvalidParameter
@@ -22,6 +23,7 @@ from solvers import (
     PrivateSelection,
 )
 from solvers.estimators.declarations import Declaration, fraction, scores, together
+from solvers.estimators.surroundings import NotCharged
 from solvers.selection import run_budget
 
 RIDGES = ({"ridge": 5.0}, {"ridge": 5e6})  # the second shrinks every weight to nothing but noise
@@ -58,7 +60,8 @@ def test_parts_add_up_to_the_budget(
     assert search.claim_.guarantee == budget
     assert search.claim_.theorem.name == "basic-composition"
     assert search.claim_.relation is relation
-    each = search.best_estimator_.claim_.guarantee
+    assert search.best_estimator_.claim_ == search.claim_  # it would not be kept without the others
+    each = search.best_estimator_.budget
     assert each.epsilon == pytest.approx(0.4 * 20.0, rel=1e-12)
     assert 2 * each.epsilon < 0.8 * 20.0
     assert any("noisy-max" in text for text in search.claim_.assumes)
@@ -156,6 +159,35 @@ def test_a_selection_of_regressions_has_no_probabilities() -> None:
     assert not hasattr(search, "predict_proba")
 
 
+def test_warnings_do_not_tell_how_many_runs_there_were() -> None:
+    """A step that learned warns every fit behind it; of a search, once for all its runs."""
+    rows, y = halves(60)
+    many = [{"ridge": float(ridge)} for ridge in range(1, 9)]
+    for seed in range(3):
+        search = PrivateSelection(model(clip=True), candidates=many, random_state=seed)
+        with pytest.warns(NotCharged) as seen:
+            make_pipeline(StandardScaler(), search).fit(rows, y)
+        assert len(seen) == 1
+
+
+def test_no_run_may_cost_more_than_its_part() -> None:
+    """Of those that are not kept, too."""
+
+    class Dear(PrivateLogisticRegression):  # type: ignore[misc]  # scikit-learn has no types
+        def fit(self, X: Any, y: Any = None) -> Any:  # noqa: ANN401, N803
+            fitted: Any = super().fit(X, y)
+            if self.ridge == 5e6:
+                fitted.claim_ = replace(fitted.claim_, guarantee=PURE)
+            return fitted
+
+    rows, y = halves(60)
+    estimator = Dear(budget=PURE, norm_bound=1.0, relation="add-remove", classes=(-1, 1))
+    search = PrivateSelection(estimator, candidates=RIDGES, method="repetition", runs=50)
+    for seed in range(5):
+        with pytest.raises(InvalidParameter, match="must not exceed"):
+            search.set_params(random_state=seed).fit(rows, y)
+
+
 # refusals
 
 
@@ -197,7 +229,8 @@ def test_twenty_candidates_cost_three_runs(
     assert (search.claim_.guarantee, search.claim_.relation) == (budget, relation)
     one = run_budget(budget, 5)
     assert 3.0 * one.epsilon == pytest.approx(budget.epsilon, rel=2e-3)
-    fitted = search.best_estimator_.claim_.guarantee
+    assert search.best_estimator_.claim_ == search.claim_
+    fitted = search.best_estimator_.budget
     assert fitted.epsilon == pytest.approx(0.9 * one.epsilon, rel=1e-9)
     assert isinstance(search.best_score_, int)
     assert search.best_params_ == TWENTY[search.best_index_]
