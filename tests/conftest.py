@@ -8,6 +8,7 @@ run. `thorough` is fresh and looks ten times as hard.
 """
 
 import gc
+import os
 
 import pytest
 from hypothesis import settings
@@ -18,6 +19,7 @@ settings.register_profile("steady", deadline=None, derandomize=True, max_example
 settings.register_profile("fresh", deadline=None)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("steady")
+os.environ.pop("COLUMNS", None)  # readline sets it for the workers of a parallel run
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -15,6 +15,7 @@ UNSHOWN = (
     *("mechanism must", "data must", "candidates must", "checkpoint must", "strategy must"),
     *("linear must", "penalties must", "parameters and data must", "evidence must", "text must"),
     *("budget must", "request must", "seconds must be more", "given must"),
+    *("features must be numbers", "insert() must come after"),
     "left and right must be given",
 )
 """Arguments whose value says nothing to a reader: functions, arrays, whole files."""

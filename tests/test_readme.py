@@ -99,7 +99,6 @@ def test_document_is_true(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(tmp_path)]))
-    monkeypatch.delenv("COLUMNS", raising=False)  # workers of a parallel run have one
     monkeypatch.setenv("PYTEST_ADDOPTS", "--privacy-samples=8000")  # what holds needs no more
     found = blocks(path)
     ran = 0

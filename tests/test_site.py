@@ -57,6 +57,7 @@ def test_titles_of_blocks_are_quoted() -> None:
 
 
 def test_what_follows_a_list_of_arguments_is_not_taken_for_more_of_them() -> None:
+    pytest.importorskip("griffe")  # of the extra `docs`
     shown = runpy.run_path(str(DOCS / "examples.py"))["sections_last"]
     found = shown(inspect.getdoc(dpv.NotIndistinguishable))
     assert found.index(">>> ") < found.index("Attributes\n---") < found.index("direction : ")

@@ -85,7 +85,7 @@ def test_witnesses_are_files(schema: list[str], tmp_path: Path) -> None:
     ("name", "words"),
     [
         ("enough", ("Proved, by certify", "not needed", "dpverify check certificate.json")),
-        ("too_little", ("Refuted, by certify", "0.0676676416", "(1/2*x^2)/(1)")),
+        ("too_little", ("Refuted, by certify", "0.0676676416", "1/2·e^(-2)")),
         ("timed_little", ("Refuted, by trace", "rng.laplace(scale=0.5)", "Trace: the witness")),
         ("by_hand_little", ("Refuted, by audit", "Audit: the witness", "uniform draw")),
     ],

@@ -306,9 +306,8 @@ def test_a_pipe_gets_no_blanks_at_the_ends_of_lines(capsys: pytest.CaptureFixtur
 
 
 def test_sentences_are_left_whole_where_no_terminal_is(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)  # workers of a parallel run have one
     assert run([*NOISE, "--rate", "256/60000", "--times", "10"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert sum("Poisson batches of rate 0.004266666666666667" in line for line in lines) == 1

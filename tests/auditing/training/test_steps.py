@@ -168,7 +168,7 @@ def test_a_batch_in_virtual_steps_is_refused() -> None:
         ({"canary": np.zeros(4)}, "canary of shape"),
         ({"canary": np.ones(5)}, "canary of shape"),
         ({"included": np.ones(6)}, "included must be 6 bools"),
-        ({"included": np.ones(6, dtype=bool)}, "true in 2 steps at least"),
+        ({"included": np.ones(6, dtype=bool)}, "must be true in 2 at least"),
     ],
 )
 def test_bad_input_is_refused(changes: dict[str, Any], message: str) -> None:
