@@ -16,6 +16,7 @@ HIGHEST = 100  # power that is read
 
 _FORMULA = re.compile(r"([\w *+/()-]+) ([=≥>]) ([\w *+/()-]+) for all ([\w ,≥>]+)")
 _RANGE = re.compile(r"(\w+)(?: ([≥>]) 0)?")
+_NO_NUMBER = re.compile(r"(?<!\w)\d+[^\W\d]")  # 0x10 is no product, and 1_0 no ten, to a reader
 _MINUS = ["number", "-1"]
 
 
@@ -25,8 +26,8 @@ def read(text: str, functions: Collection[str] = ()) -> dict[str, Any] | None:
     With `functions`, of one argument, powers may be any; such a goal is not for `holds`.
     """
     found = _FORMULA.fullmatch(text)
-    if found is None or not is_normalized("NFKC", text):  # as Python reads names
-        return None
+    if found is None or not is_normalized("NFKC", text) or _NO_NUMBER.search(text):
+        return None  # Python reads names in this form
     left, relation, right, ranges = found.groups()
     variables = [_RANGE.fullmatch(part) for part in ranges.split(", ")]
     signs = {each[1]: each[2] or "" for each in variables if each is not None}

@@ -180,6 +180,11 @@ def test_a_formula_is_read_without_sympy(text: str) -> None:
     assert recheck.has_no_poles(goal)
 
 
+@pytest.mark.parametrize("number", ["0x10", "0b1", "1_0", "1e1", "2x", "1j"])
+def test_numbers_are_digits(number: str) -> None:
+    assert read(f"{number} = {number} for all x") is None
+
+
 # Refutations of what is true, or of nothing
 
 
