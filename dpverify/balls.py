@@ -38,6 +38,8 @@ class Order(Enum):
 
 def ball(value: float | Fraction) -> arb:
     """The number as a ball: exact for ints and floats, else rounded at the working precision."""
+    if type(value) is float:  # nearly always; asking whether it is a Fraction takes longer
+        return arb(value)
     if isinstance(value, Fraction):
         return arb(fmpq(value.numerator, value.denominator))
     return arb(value if isinstance(value, int) else float(value))

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -61,9 +62,17 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+def statements(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """All statements, those inside others too; expressions, which import nothing, are passed."""
+    for statement in body:
+        yield statement
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(statement, field, []))
+
+
 @cache
 def imported(path: Path) -> list[str]:
-    nodes = list(ast.walk(tree(path)))
+    nodes = list(statements(tree(path).body))
     plain = [alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names]
     return plain + [n.module for n in nodes if isinstance(n, ast.ImportFrom) and n.module]
 
@@ -155,7 +164,7 @@ def test_no_module_hands_on_the_names_of_another() -> None:
     """Names are imported from where they are defined; packages, as doors, are excepted."""
     found = []
     for name, path in MODULES.items():
-        for node in ast.walk(tree(path)):
+        for node in statements(tree(path).body):
             if not isinstance(node, ast.ImportFrom) or node.module not in MODULES:
                 continue
             source = MODULES[node.module]

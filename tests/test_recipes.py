@@ -161,9 +161,9 @@ def add_theorem(tree: Copy) -> None:
     tree.run("proofs.support.readme")
 
 
-def test_a_recipe_touches_few_files_and_opens_every_door(tmp_path: Path) -> None:
-    """All five in one copy of the tree: what differs is counted, then the toys' tests run there."""
-    tree = Copy(tmp_path / "tree")
+def grown(folder: Path) -> Copy:
+    """A copy of the tree with all five toys; what each changes is counted."""
+    tree = Copy(folder)
     for add, title, most in (
         (add_mechanism, "mechanism", 4),
         (add_rule, "composition rule", 3),
@@ -177,12 +177,22 @@ def test_a_recipe_touches_few_files_and_opens_every_door(tmp_path: Path) -> None
         assert 2 <= len(touched) <= most, touched
         section = re.split(rf"^### An? {title}$", GUIDE, flags=re.MULTILINE)[1]
         assert section.split()[0] == {2: "Two", 3: "Three", 4: "Four"}[len(touched)]
+    return tree
+
+
+def test_a_recipe_touches_few_files(tmp_path: Path) -> None:
+    grown(tmp_path / "tree")
+
+
+@pytest.mark.slow
+def test_a_recipe_opens_every_door_of_the_tree(tmp_path: Path) -> None:
+    """The toys' tests, below and elsewhere, once more where the toys are part of the tree."""
     own = (
         "mechanisms/test_three_doors",
         "accounting/test_largest_loss",
         "auditing/attacks/test_twice",
     )
-    tree.run(
+    grown(tmp_path / "tree").run(
         "pytest",
         "-q",
         *(f"tests/{name}.py" for name in own),

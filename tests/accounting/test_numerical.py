@@ -75,7 +75,7 @@ bases = sigmas.map(gaussian) | sigmas.map(lambda s: LaplacePair(scale=s, sensiti
 
 
 @given(st.builds(SubsampledPair, bases, rates, st.sampled_from(Mixed)), deltas, st.floats(0.0, 5.0))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_one_subsampled_step(pair: SubsampledPair, delta: float, at: float) -> None:
     one = NumericalComposition(((pair, 1),))
     assert meet(one.epsilon(delta), pair.epsilon_bracket(delta))
@@ -118,7 +118,7 @@ def check_gaussian_with_responses(sigma: float, own: float, times: int, at: floa
 
 
 @given(st.floats(0.5, 5.0), rates, st.booleans(), st.floats(0.0, 2.0))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_two_subsampled_steps(sigma: float, rate: float, added: bool, at: float) -> None:  # noqa: FBT001
     """δ of two steps is the mean of the second one's profile at ε minus the first one's loss."""
     pair = SubsampledPair(gaussian(sigma), rate)

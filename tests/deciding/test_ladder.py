@@ -212,8 +212,13 @@ def test_a_loop_that_no_symbol_ends_is_left_to_the_next_rung() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "seconds", "sentence"),
     [
-        (known.endless, 1.5, "not one pair of draws was finished in time"),
-        (known.recursive, 120.0, "every call raises RecursionError"),
+        pytest.param(
+            *(known.endless, 10.0, "not one pair of draws was finished in time"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(known.recursive, 120.0, "every call raises RecursionError"), marks=pytest.mark.slow
+        ),
         (known.leaving, 60.0, "every call raises SystemExit: 4"),
     ],
 )

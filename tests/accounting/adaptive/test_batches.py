@@ -142,7 +142,7 @@ def test_no_player_does_better(sigma: float, batch: int, population: int, times:
     step = dpv.SubsampledWithoutReplacement(noise, batch=batch, population=population)
     found = dpv.Accountant(relation=REPLACE).compose(step, times=times).epsilon(delta=1e-4)
     ends = []
-    for nodes in (301, 601):
+    for nodes in (201, 401):
         game = (1.0 / sigma, batch / population, times, 2.5 * found.upper)
         grid, values = best_player(*game, nodes)
         ends.append(float(np.interp(-math.log(1e-4), -np.log(np.maximum(values, 1e-300)), grid)))

@@ -233,7 +233,7 @@ def exact_delta(left: Data, right: Data, *, ridge: float, sigma: float, epsilon:
     return float(weights @ excess)
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(
     st.integers(0, 10_000),
     st.floats(0.3, 4.0),
