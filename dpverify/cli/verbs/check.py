@@ -25,9 +25,10 @@ from dpverify.cli.output import (
     tell,
 )
 from dpverify.errors import InvalidParameter, as_positive, check_member
+from dpverify.plain import CERTIFICATE
 
 EXAMPLE = "Example: dpverify check certificate.json | witness.json | disclosure.yaml"
-_HEADS = ('"dpverify certificate"', '"trace witness"', '"claim"')  # what a large file begins with
+_HEADS = (f'"{CERTIFICATE}"', '"trace witness"', '"claim"')  # what a large file begins with
 _LARGE = 2_000_000  # bytes
 _SECONDS = 60.0
 
@@ -86,10 +87,8 @@ def _certificate_or_witness(file: Path) -> dict[str, Any] | None:
         return None
     if not isinstance(held, dict):
         return None
-    from dpverify.certifying.certificate import FORMAT  # noqa: PLC0415  # slow to import
-
     is_witness = held.get("kind") == "trace witness" or {"event", "counts"} <= held.keys()
-    return held if is_witness or held.get("format") == FORMAT else None
+    return held if is_witness or held.get("format") == CERTIFICATE else None
 
 
 def _certificate(file: Path, report: Path | None, json: bool) -> int:  # noqa: FBT001
