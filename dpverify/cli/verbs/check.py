@@ -50,10 +50,10 @@ def check(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Check a file by arithmetic alone: 0 if it stands, 1 if what it says is wrong or refuted.
+    """Check a certificate, a witness or a disclosure by arithmetic; no code of others is run.
 
-    A file that cannot be read is misuse, 2. A disclosure that is incomplete gives 0, and 2 with
-    --require complete.
+    Exit code 0: it is right; 1: it is wrong, or refutes its claim; 2: it cannot be read. An
+    incomplete disclosure gives 0, and 2 with --require complete.
     """
     if require is not None:
         check_member("require", require, ("complete",))

@@ -72,7 +72,7 @@ def disclose(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="The document as JSON on stdout.")] = False,
 ) -> None:
-    """Write a disclosure: everything that is known of a release, with its evidence."""
+    """Write a document that says what a release promises, with the evidence."""
     # Slow to import, and needed for what is run only, not for its help.
     from dpverify.disclosing import disclose as disclosed  # noqa: PLC0415
     from dpverify.disclosing import schema  # noqa: PLC0415

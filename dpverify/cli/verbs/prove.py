@@ -63,7 +63,7 @@ def prove(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run the proofs, or one with its clauses and steps; what is argued in words is said."""
+    """Run all proofs, or one of them step by step; shows what is only argued in words."""
     check_page(report)
     check_output("export", export)
     if export is not None and name is None:
