@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from dpverify.certifying.checking import Invalid, parsed, verify
 from dpverify.errors import InvalidParameter
+from dpverify.files import write_whole
 from dpverify.guarantees import ApproxDP, Guarantee
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LeakyResponsePair, Pair
@@ -147,7 +148,7 @@ class Certificate:
     def save(self, path: str | Path) -> None:
         """Write the certificate to a file that `check_certificate` reads."""
         text = json.dumps(self.to_dict(), ensure_ascii=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        write_whole(path, text + "\n")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON holds them."""

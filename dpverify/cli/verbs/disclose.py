@@ -20,6 +20,7 @@ from dpverify.cli.output import (
     reading,
 )
 from dpverify.errors import InvalidParameter, check_member
+from dpverify.files import write_whole
 
 if TYPE_CHECKING:
     from dpverify.disclosing import Disclosure
@@ -112,7 +113,7 @@ def disclose(
 
         write_report(disclosure_page(made.to_dict(), command=command_line()), report)
     if output is not None:
-        output.write_text(text, encoding="utf-8")
+        write_whole(output, text)
     if label is not None:
         from dpverify.reporting.label import write_label  # noqa: PLC0415
 
