@@ -316,6 +316,7 @@ def test_sentences_are_left_whole_where_no_terminal_is(
 def test_an_interrupt_before_anything_is_loaded_is_told() -> None:
     code = (
         "import signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it\n"
         "class Early:\n"
         "    def find_spec(self, name, path, target=None):\n"
         "        if name in ('numpy', 'typer'):\n"
