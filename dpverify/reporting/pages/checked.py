@@ -66,7 +66,7 @@ def disclosure_page(document: dict[str, Any], *, command: str) -> Page:
         title="Disclosure of a private release",
         verdict=_cost(document.get("guarantee")),
         tone="plain",
-        lead="Everything that is known of the release. `dpverify check` computes it again.",
+        lead="Everything that is known of the release; dpverify check computes it again.",
         sections=tuple(
             Section(title=title, facts=tuple(_facts("", value)))
             for name, value in (parts | {"document": head}).items()
