@@ -257,3 +257,4 @@ def test_a_budget_that_nobody_used_has_no_picture(tmp_path: Path) -> None:
     assert run(["ledger", "spend", str(file), "laplace(2)"]) == 0
     assert run(["ledger", "status", str(file), "--report", str(page)]) == 0
     assert "Over time" in page.read_text("utf-8")
+    assert "days since" not in page.read_text("utf-8")  # it is a moment old
