@@ -19,6 +19,7 @@ import numpy as np
 from dpverify.errors import InvalidParameter, check_member
 
 T = TypeVar("T")
+CERTIFICATE = "dpverify certificate"  # the format that files of certificates name
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # one line a kind

@@ -66,6 +66,14 @@ class Registry(Generic[T]):
             thing = self._things[name] = getattr(import_module(thing.module), thing.name)
         return cast("T", thing)
 
+    def names_of(self, own: str) -> tuple[str, ...]:
+        """The names under which things are kept that call themselves `own`; nothing is imported."""
+        return tuple(
+            name
+            for name, thing in self._things.items()
+            if own == (thing.name if isinstance(thing, Later) else getattr(thing, "__name__", None))
+        )
+
     def add_later(self, name: str, place: str) -> None:
         """Add under this name what is at `module.attribute`, without importing it yet."""
         self._things[name] = Later(*place.rsplit(".", 1))

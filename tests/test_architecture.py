@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS: dict[str, tuple[str, ...]] = {  # of a package: its modules and folders, lowest first
     "dpverify": (
-        *("on_demand", "errors", "arrays", "plain", "registry", "waiting", "balls"),
+        *("on_demand", "errors", "arrays", "plain", "files", "registry", "waiting", "balls"),
         *("theorems", "guarantees", "neighbors"),
         *("pairs", "claims", "fingerprint", "schema", "accounting", "mechanisms", "interop"),
         *(

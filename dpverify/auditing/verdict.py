@@ -20,6 +20,7 @@ from dpverify.auditing.statistics.points import Point, implied_points
 from dpverify.balls import rounded_down
 from dpverify.claims import AuditClaim, claim_from_dict
 from dpverify.errors import InvalidParameter, check_count, check_level, check_positive, check_seed
+from dpverify.files import write_whole
 from dpverify.guarantees import GaussianDP
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.plain import decoded, encoded, fields_of, plain, restored, tagged
@@ -137,7 +138,7 @@ class Witness:
     def save(self, path: str | Path) -> None:
         """Write the witness to a JSON file."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        write_whole(path, text + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> "Witness":

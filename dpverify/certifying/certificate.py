@@ -8,9 +8,11 @@ from typing import Any, Literal
 
 from dpverify.certifying.checking import Invalid, parsed, verify
 from dpverify.errors import InvalidParameter
+from dpverify.files import write_whole
 from dpverify.guarantees import ApproxDP, Guarantee
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LeakyResponsePair, Pair
+from dpverify.plain import CERTIFICATE
 from dpverify.theorems import (
     ALIGNMENT,
     BERNSTEIN,
@@ -21,7 +23,6 @@ from dpverify.theorems import (
     Theorem,
 )
 
-FORMAT = "dpverify certificate"
 VERSION = 4
 REAL_ARITHMETIC = (
     "real arithmetic: floats stand for the numbers that they were read as, and whole numbers for "
@@ -147,12 +148,12 @@ class Certificate:
     def save(self, path: str | Path) -> None:
         """Write the certificate to a file that `check_certificate` reads."""
         text = json.dumps(self.to_dict(), ensure_ascii=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        write_whole(path, text + "\n")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON holds them."""
         told = {
-            "format": FORMAT,
+            "format": CERTIFICATE,
             "version": VERSION,
             "verdict": self.verdict,
             "scope": self.scope,
@@ -199,9 +200,9 @@ def check_certificate(certificate: str | Path | dict[str, Any] | Certificate) ->
     True
     """
     read = _read(certificate)
-    if read.get("format") != FORMAT or read.get("version") != VERSION:
+    if read.get("format") != CERTIFICATE or read.get("version") != VERSION:
         raise InvalidParameter(
-            f"certificate must be of the format {FORMAT!r}, version {VERSION}, not "
+            f"certificate must be of the format {CERTIFICATE!r}, version {VERSION}, not "
             f"{read.get('version')!r}: certify again to write one"
         )
     told = str(read.get("verdict"))

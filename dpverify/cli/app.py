@@ -15,14 +15,14 @@ VERBS = {
     "compose": "What do these parts cost together?",
     "noise": "How much noise does a budget need?",
     "audit": "Try to refute a claim with samples.",
-    "merge": "Put what several machines drew into one audit.",
+    "merge": "Join the draws of several machines for one audit.",
     "trace": "Find the line of code that spends ε, and how much.",
-    "decide": "Prove a claim, else trace it, else audit it.",
-    "disclose": "Write down what was promised, with its evidence.",
+    "decide": "Try to prove a claim, then trace it, then audit it.",
+    "disclose": "Write down what a release promises, with evidence.",
     "check": "Is a certificate, a witness or a disclosure right?",
     "fit": "Fit a private model, and say what it cost and why.",
     "ledger": "Keep a budget in a file, and spend from it.",
-    "prove": "Run the theorems that the numbers rest on.",
+    "prove": "Run the proofs that the numbers rest on.",
     "demo": "See the main jobs once, with nothing to configure.",
 }
 

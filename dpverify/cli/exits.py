@@ -76,7 +76,8 @@ def _misuse(error: BaseException) -> str | None:
         case SystemExit() if _is_broken_pipe(error):
             return _unusable(BrokenPipeError())
         case SystemExit():
-            return f"target must not end the program: it asked to exit with {error.code!r}"
+            where = _innermost(error)
+            return f"target must not end the program: {where} asked to exit with {error.code!r}"
         case ModuleNotFoundError(name=str(name)) if name.split(".")[0] not in ("dpverify", *OWN):
             return _missing(name.split(".")[0])
         case ImportError() if (broken := _broken(error)) is not None:
@@ -84,6 +85,12 @@ def _misuse(error: BaseException) -> str | None:
             return f"module={broken!r} must be importable for this, and it is broken: {reason}"
         case _:
             return objection(error)
+
+
+def _innermost(error: BaseException) -> str:
+    """The file from which an exception was raised, as code in a folder may hide a library's."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return repr(frames[-1].f_code.co_filename) if frames else "it"
 
 
 def _is_on_purpose(error: BaseException) -> bool:

@@ -8,11 +8,16 @@
   public registry of deployments, in and out.
 """
 
-from dpverify.disclosing.checking import check_disclosure
-from dpverify.disclosing.document import Disclosure, schema
-from dpverify.disclosing.emitting import disclose
-from dpverify.disclosing.objections import Objection, Review
-from dpverify.disclosing.registry import entry_of
+from typing import TYPE_CHECKING
+
+from dpverify.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from dpverify.disclosing.checking import check_disclosure
+    from dpverify.disclosing.document import Disclosure, schema
+    from dpverify.disclosing.emitting import disclose
+    from dpverify.disclosing.objections import Objection, Review
+    from dpverify.disclosing.registry import entry_of
 
 __all__ = [
     "Disclosure",
@@ -23,3 +28,15 @@ __all__ = [
     "entry_of",
     "schema",
 ]
+
+_HOME = {
+    "Disclosure": "document",
+    "Objection": "objections",
+    "Review": "objections",
+    "check_disclosure": "checking",
+    "disclose": "emitting",
+    "entry_of": "registry",
+    "schema": "document",
+}
+
+__getattr__, __dir__ = on_demand(__name__, _HOME)

@@ -14,6 +14,7 @@ from dpverify.disclosing.form import Reader, asked, described, extra, plain
 from dpverify.disclosing.objections import Objection
 from dpverify.disclosing.text import Tree, written
 from dpverify.errors import InvalidParameter
+from dpverify.files import write_whole
 
 FORMAT: Final = "dpverify disclosure"
 VERSION: Final = 1
@@ -277,7 +278,7 @@ class Disclosure:
     def save(self, path: str | Path) -> None:
         """Write it as YAML, or as JSON if the name ends in .json."""
         kind: Literal["yaml", "json"] = "json" if Path(path).suffix == ".json" else "yaml"
-        Path(path).write_text(written(self.to_dict(), kind), encoding="utf-8")
+        write_whole(path, written(self.to_dict(), kind))
 
 
 def schema() -> dict[str, Any]:

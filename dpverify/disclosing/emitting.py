@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import dpverify
 from dpverify.accounting.accountant import Accountant
@@ -24,13 +24,15 @@ from dpverify.disclosing.parts import composed, seen_part, stated_part
 from dpverify.disclosing.text import Tree
 from dpverify.errors import InvalidParameter, as_between, as_positive
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.ledger import Ledger
 from dpverify.neighbors import Relation
 from dpverify.theorems import Theorem
 from dpverify.waiting import telling
 
+if TYPE_CHECKING:
+    from dpverify.ledger import Ledger
+
 Disclosable: TypeAlias = (
-    Accountant | Composable | Sequence[tuple[Composable, int]] | Ledger | Path | Any
+    "Accountant | Composable | Sequence[tuple[Composable, int]] | Ledger | Path | Any"
 )
 """An accountant, a mechanism, parts and how often they run, a ledger, a fitted model, a file."""
 
@@ -147,6 +149,8 @@ def _given(tree: Tree) -> Disclosure:
 
 def _shown(subject: Disclosable, dataset: str | None) -> Shown | None:
     """What a file, a ledger or a fitted model shows; None for what is composed."""
+    from dpverify.ledger import Ledger  # noqa: PLC0415  # checks do without it
+
     if isinstance(subject, Ledger):
         return shown_by(subject.path, dataset=dataset)
     if isinstance(subject, str | Path):

@@ -12,11 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpverify.auditing.statistics.binomial import Counts, epsilon_lower, rejects
-from dpverify.auditing.verdict import Witness, point_of
 from dpverify.balls import ball, enclose
-from dpverify.certifying.certificate import FORMAT as CERTIFICATE
-from dpverify.certifying.certificate import check_certificate
 from dpverify.claims import claim_from_dict
 from dpverify.disclosing.document import Exhibit, StatedGuarantee
 from dpverify.disclosing.form import plain
@@ -30,11 +26,9 @@ from dpverify.guarantees import (
     RenyiDP,
     ZeroConcentratedDP,
 )
-from dpverify.ledger import Ledger
 from dpverify.neighbors import Relation
-from dpverify.plain import tagged
+from dpverify.plain import CERTIFICATE, tagged
 from dpverify.theorems import Theorem
-from dpverify.tracing.witness import TraceWitness
 
 _LARGEST = 100_000_000  # bytes of a file of evidence
 _NOT_REPLAYED = "not replayed: that takes the mechanism, which a check does not run"
@@ -119,6 +113,8 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _certificate(path: Path, held: dict[str, Any]) -> Shown:
+    from dpverify.certifying import check_certificate  # noqa: PLC0415  # slow to import
+
     found = check_certificate(path)
     guarantee = _certified(held["claim"]) if found.valid else None
     exhibit = Exhibit(
@@ -272,6 +268,8 @@ def contradiction(exhibit: Exhibit, told: StatedGuarantee | None) -> str | None:
 
 def _audit(path: Path, held: dict[str, Any]) -> Shown:
     """The JSON of a verdict; its power is computed anew, and its bound where draws are counted."""
+    from dpverify.auditing.statistics.binomial import Counts, epsilon_lower  # noqa: PLC0415
+
     with _reading(path):
         claim = claim_from_dict(held["claim"])
         samples, level, delta = int(held["samples"]), float(held["level"]), float(held["delta"])
@@ -313,6 +311,9 @@ def _audit(path: Path, held: dict[str, Any]) -> Shown:
 
 def _witness(path: Path, held: dict[str, Any]) -> Shown:
     """A witness of an audit: its counts alone must reject the claim, if drawn for that."""
+    from dpverify.auditing.statistics.binomial import rejects  # noqa: PLC0415  # slow to import
+    from dpverify.auditing.verdict import Witness, point_of  # noqa: PLC0415
+
     with _reading(path):
         witness = Witness.load(path)
         guarantee = witness.claim if isinstance(witness.claim, GUARANTEES) else None
@@ -349,6 +350,8 @@ def _witness(path: Path, held: dict[str, Any]) -> Shown:
 
 def _trace_witness(path: Path) -> Shown:
     """A witness of a trace: for a pure claim its numbers show it, for others the mechanism must."""
+    from dpverify.tracing import TraceWitness  # noqa: PLC0415  # slow to import
+
     witness = TraceWitness.load(path)
     claim = witness.claim
     guarantee = claim if isinstance(claim, GUARANTEES) else None
@@ -373,6 +376,8 @@ def _trace_witness(path: Path) -> Shown:
 
 
 def _ledger(path: Path, dataset: str | None) -> Shown:
+    from dpverify.ledger import Ledger  # noqa: PLC0415  # slow to import
+
     ledger = Ledger(path)
     head, budget = ledger.verify(), ledger.filter(dataset)
     name = dataset or ledger.datasets[0]

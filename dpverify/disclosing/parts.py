@@ -176,19 +176,23 @@ def _written(node: ast.expr) -> Any:  # noqa: ANN401  # of a label; nothing is e
         case ast.Call(func=ast.Name(id="Fraction"), args=[top, bottom], keywords=[]):
             return Fraction(f"{_written(top)}/{_written(bottom)}")
         case ast.Call(func=ast.Name(id=kind), args=[], keywords=keywords):
-            name = next((name for name, maker in _makers().items() if maker.__name__ == kind), "")
-            return _made(name, {str(each.arg): _written(each.value) for each in keywords})
+            return _made(
+                next(iter(_makers(kind)), ""),
+                {str(each.arg): _written(each.value) for each in keywords},
+            )
         case _:
             raise InvalidParameter(f"label={ast.unparse(node)!r} must be that of a mechanism")
 
 
-def _makers() -> dict[str, Any]:
-    return {name: MECHANISMS[name] for name in MECHANISMS.names} | GUARANTEES
+def _makers(own: str) -> dict[str, Any]:
+    """The classes of this name, each under the name by which it is known."""
+    stated = {name: maker for name, maker in GUARANTEES.items() if maker.__name__ == own}
+    return {name: MECHANISMS[name] for name in MECHANISMS.names_of(own)} | stated
 
 
 def _named(subject: object) -> tuple[str, dict[str, Any]] | None:
     """The name under which a mechanism is known, and its parameters; None if it is not."""
-    makers = _makers()
+    makers = _makers(type(subject).__name__)
     name = next((name for name, maker in makers.items() if maker is type(subject)), None)
     if name is None:
         return None

@@ -25,6 +25,7 @@ from dpverify.disclosing.document import (
 )
 from dpverify.disclosing.form import NOT_STATED
 from dpverify.errors import InvalidParameter
+from dpverify.files import write_whole
 from dpverify.reporting.page import templates
 
 _LONGEST = 240  # characters of one text on a card
@@ -68,7 +69,7 @@ def write_label(disclosure: Disclosure, path: Path) -> None:
     """Write the label of a disclosure, as HTML or SVG by the name of the file."""
     check_label(path)
     render = label_svg if path.suffix.lower() == ".svg" else label_html
-    path.write_text(render(disclosure), encoding="utf-8")
+    write_whole(path, render(disclosure))
 
 
 def label_html(disclosure: Disclosure) -> str:

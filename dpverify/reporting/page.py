@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpverify.files import write_whole
 from dpverify.reporting.picture import Picture
 from dpverify.theorems import Theorem
 
@@ -75,7 +76,7 @@ def write_page(page: Page, path: Path, origin: tuple[tuple[str, str], ...] = ())
 
     `origin` is when, by what and from what it was made, as facts: a review is of those very files.
     """
-    path.write_text(render(page, origin), encoding="utf-8")
+    write_whole(path, render(page, origin))
 
 
 def render(page: Page, origin: tuple[tuple[str, str], ...] = ()) -> str:

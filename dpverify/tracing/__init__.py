@@ -7,12 +7,17 @@
   `witness`: a refutation in a file; `search`: the worst pair of a schema.
 """
 
-from dpverify.tracing.evidence.releases import Release
-from dpverify.tracing.recording.events import Leak, Puzzle
-from dpverify.tracing.search import trace_over
-from dpverify.tracing.traced import Traced
-from dpverify.tracing.tracer import trace, trace_pair
-from dpverify.tracing.witness import TraceWitness
+from typing import TYPE_CHECKING
+
+from dpverify.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from dpverify.tracing.evidence.releases import Release
+    from dpverify.tracing.recording.events import Leak, Puzzle
+    from dpverify.tracing.search import trace_over
+    from dpverify.tracing.traced import Traced
+    from dpverify.tracing.tracer import trace, trace_pair
+    from dpverify.tracing.witness import TraceWitness
 
 __all__ = [
     "Leak",
@@ -24,3 +29,16 @@ __all__ = [
     "trace_over",
     "trace_pair",
 ]
+
+_HOME = {
+    "Leak": "recording.events",
+    "Puzzle": "recording.events",
+    "Release": "evidence.releases",
+    "TraceWitness": "witness",
+    "Traced": "traced",
+    "trace": "tracer",
+    "trace_over": "search",
+    "trace_pair": "tracer",
+}
+
+__getattr__, __dir__ = on_demand(__name__, _HOME)

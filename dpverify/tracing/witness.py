@@ -14,6 +14,7 @@ from flint import arb, ctx
 from dpverify.balls import float_above, float_below
 from dpverify.claims import AuditClaim, claim_from_dict
 from dpverify.errors import InvalidParameter
+from dpverify.files import write_whole
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.plain import decoded, encoded, plain, tagged
 from dpverify.tracing.evidence.determination import determination
@@ -171,7 +172,7 @@ class TraceWitness:
     def save(self, path: str | Path) -> None:
         """Write the witness as JSON."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        Path(path).write_text(text, encoding="utf-8")
+        write_whole(path, text)
 
     @classmethod
     def load(cls, path: str | Path) -> "TraceWitness":

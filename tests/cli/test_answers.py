@@ -74,7 +74,7 @@ LINES: list[tuple[int, list[str]]] = [
     (0, ["ledger", "status", "b.ledger"]),
     (0, ["ledger", "history", "b.ledger"]),
     (0, ["ledger", "export", "b.ledger", "b.csv"]),
-    (0, ["prove", "laplace"]),
+    (0, ["prove", "lagrange-identity"]),
 ]
 
 

@@ -201,7 +201,7 @@ def test_a_folder_that_has_our_names_is_not_ours(folder: Path) -> None:
     (folder / "proofs").mkdir()
     (folder / "proofs" / "__init__.py").write_text("raise SystemExit(1)")
     here = f"{folder}{os.pathsep}{ROOT}"
-    proved = process("prove", "laplace", "--json", folder=folder, PYTHONPATH=here)
+    proved = process("prove", "lagrange-identity", "--json", folder=folder, PYTHONPATH=here)
     assert proved.returncode == 0, proved.stderr
     audited = process(
         *("audit", "median", "--epsilon", "1", "--relation", "add-remove", "--samples", "600"),
@@ -316,6 +316,7 @@ def test_sentences_are_left_whole_where_no_terminal_is(
 def test_an_interrupt_before_anything_is_loaded_is_told() -> None:
     code = (
         "import signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it\n"
         "class Early:\n"
         "    def find_spec(self, name, path, target=None):\n"
         "        if name in ('numpy', 'typer'):\n"
@@ -484,3 +485,12 @@ def test_bad_input_is_one_sentence(
     (folder / "binary").write_bytes(bytes(range(256)))
     assert message in told(arguments, 2, capsys)
     assert not capsys.readouterr().out
+
+
+def test_a_folder_that_hides_a_library_is_named(folder: Path) -> None:
+    (folder / "scipy").mkdir()
+    (folder / "scipy" / "__init__.py").write_text("raise SystemExit(1)")
+    done = process("audit", "mine.py:noisy", *AUDIT, "--epsilon", "2", folder=folder)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert str(Path("scipy", "__init__.py")) in done.stderr

@@ -247,3 +247,14 @@ def test_a_clock_behind_the_last_entry_is_refused(
     assert (shown.err.count("\n"), shown.out) == (1, "")
     assert Path(file).read_bytes() == before
     assert run([*spend, "--ignore-clock"]) == 0
+
+
+def test_a_budget_that_nobody_used_has_no_picture(tmp_path: Path) -> None:
+    file, page = tmp_path / "b.ledger", tmp_path / "page.html"
+    assert run(["ledger", "open", str(file), "--epsilon", "3", "--relation", "add-remove"]) == 0
+    assert run(["ledger", "status", str(file), "--report", str(page)]) == 0
+    assert "Over time" not in page.read_text("utf-8")
+    assert run(["ledger", "spend", str(file), "laplace(2)"]) == 0
+    assert run(["ledger", "status", str(file), "--report", str(page)]) == 0
+    assert "Over time" in page.read_text("utf-8")
+    assert "days since" not in page.read_text("utf-8")  # it is a moment old

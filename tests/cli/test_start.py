@@ -69,31 +69,55 @@ def test_what_is_broken_is_said_by_name(folder: Path) -> None:
     ]
 
 
-def test_the_list_of_verbs_imports_none_of_them(folder: Path) -> None:
+def imported_by(folder: Path, *lines: list[str], among: str) -> list[str]:
+    """Those of the modules, named in one text, that a process has after these command lines."""
     code = (
-        "import sys; from dpverify.cli import run; run(['--help']); "
-        "print([m for m in sys.modules if m.startswith('dpverify.cli.verbs.')], file=sys.stderr)"
+        f"import sys; from dpverify.cli import run; [run(line) for line in {list(lines)!r}]; "
+        f"print(*[name for name in {among.split()!r} if name in sys.modules], file=sys.stderr)"
     )
-    shown = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
     )
-    assert folder.is_dir()
-    assert shown.stderr == "[]\n"
-    assert all(f"  {verb} " in shown.stdout for verb in VERBS)
+    return done.stderr.split()
 
 
-def test_a_composition_imports_the_mechanisms_that_it_names(folder: Path) -> None:
-    code = (
-        "import sys; from dpverify.cli import run; run(['ledger', '--help']); "
-        f"run({PLAIN['compose']!r}); "
-        "print([m for m in ('scipy', 'dpverify.auditing', 'dpverify.mechanisms.laplace', "
-        "'dpverify.mechanisms.selection') if m in sys.modules], file=sys.stderr)"
+def test_the_list_of_verbs_imports_none_of_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    homes = " ".join(f"dpverify.cli.verbs.{verb}" for verb in VERBS)
+    assert imported_by(folder, ["--help"], among=homes) == []
+    run(["--help"])
+    told = capsys.readouterr().out
+    assert all(f"  {verb} " in told for verb in VERBS)
+
+
+def test_a_verb_imports_what_its_arguments_name(folder: Path) -> None:
+    disclosed = [*PLAIN["disclose"], "--output", "d.yaml"]
+    assert run([*disclosed[:-1], str(folder / "d.yaml")]) == 0
+    found = imported_by(
+        folder,
+        ["ledger", "--help"],
+        PLAIN["compose"],
+        ["check", "d.yaml"],
+        among="scipy dpverify.auditing dpverify.certifying "
+        "dpverify.tracing dpverify.ledger.ledger dpverify.mechanisms.laplace "
+        "dpverify.mechanisms.gaussian dpverify.mechanisms.selection dpverify.mechanisms.matrix",
     )
-    shown = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT
-    )
-    assert folder.is_dir()
-    assert shown.stderr == "['scipy', 'dpverify.mechanisms.laplace']\n"
+    assert found == ["scipy", "dpverify.mechanisms.laplace", "dpverify.mechanisms.gaussian"]
+
+
+def test_the_witness_of_a_trace_imports_no_statistics(folder: Path) -> None:
+    wrong = [each.replace("2", "0.5") for each in PAIR[:-2]]
+    saved = ["trace", "mine.py:noisy", *wrong, "--save-witness", "w.json"]
+    assert imported_by(folder, saved, among="json") == ["json"]
+    among = "scipy.special dpverify.auditing.auditor dpverify.certifying dpverify.disclosing"
+    assert imported_by(folder, ["check", "w.json"], among=among) == ["dpverify.disclosing"]
 
 
 def test_a_typing_error_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from dpverify.cli import run
 from dpverify.cli.output import check_page
 from dpverify.reporting.page import Page, Section, TextTable, render, write_page
 from dpverify.reporting.pages.audit import audit_page
+from dpverify.reporting.pages.checked import disclosure_page
 from dpverify.reporting.pages.proofs import proofs_page
 from dpverify.reporting.picture import picture
 from dpverify.theorems import LAPLACE
@@ -281,3 +282,19 @@ def test_bad_measurements_are_refused(
     assert words in capsys.readouterr().err
     assert run([*arguments, "--accuracy", str(file)]) == 2
     assert "must come with report" in capsys.readouterr().err
+
+
+def test_a_disclosure_reads_in_words() -> None:
+    spent = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE)
+    spent = spent.compose(dpv.Gaussian(sigma=50.0), times=10).compose(dpv.Laplace(scale=20.0))
+    document = dpv.disclose(spent, delta=1e-6).to_dict()
+    page = disclosure_page(document, command="dpverify disclose")
+    facts = {part.title: dict(part.facts) for part in page.sections}
+    assert {"Mechanism 1 of 2", "Mechanism 2 of 2", "Guarantee"} <= facts.keys()
+    assert facts["Mechanism 1 of 2"]["label"] == "Gaussian(sigma=50.0)"
+    [(low, high)] = re.findall("between (.+) and (.+)", facts["Guarantee"]["epsilon"])
+    exact = document["guarantee"]["epsilon"]
+    assert float(low) <= exact["lower"] <= exact["upper"] <= float(high)
+    point = document["guarantee"]["profile"][0]["epsilon"]
+    assert f"δ at ε = {point}" in facts["Guarantee"]
+    assert not [name for part in facts.values() for name in part if " parameters" in name]

@@ -25,9 +25,10 @@ from dpverify.cli.output import (
     tell,
 )
 from dpverify.errors import InvalidParameter, as_positive, check_member
+from dpverify.plain import CERTIFICATE
 
 EXAMPLE = "Example: dpverify check certificate.json | witness.json | disclosure.yaml"
-_HEADS = ('"dpverify certificate"', '"trace witness"', '"claim"')  # what a large file begins with
+_HEADS = (f'"{CERTIFICATE}"', '"trace witness"', '"claim"')  # what a large file begins with
 _LARGE = 2_000_000  # bytes
 _SECONDS = 60.0
 
@@ -49,10 +50,10 @@ def check(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Check a file by arithmetic alone: 0 if it stands, 1 if what it says is wrong or refuted.
+    """Check a certificate, a witness or a disclosure by arithmetic; no code of others is run.
 
-    A file that cannot be read is misuse, 2. A disclosure that is incomplete gives 0, and 2 with
-    --require complete.
+    Exit code 0: it is right; 1: it is wrong, or refutes its claim; 2: it cannot be read. An
+    incomplete disclosure gives 0, and 2 with --require complete.
     """
     if require is not None:
         check_member("require", require, ("complete",))
@@ -86,10 +87,8 @@ def _certificate_or_witness(file: Path) -> dict[str, Any] | None:
         return None
     if not isinstance(held, dict):
         return None
-    from dpverify.certifying.certificate import FORMAT  # noqa: PLC0415  # slow to import
-
     is_witness = held.get("kind") == "trace witness" or {"event", "counts"} <= held.keys()
-    return held if is_witness or held.get("format") == FORMAT else None
+    return held if is_witness or held.get("format") == CERTIFICATE else None
 
 
 def _certificate(file: Path, report: Path | None, json: bool) -> int:  # noqa: FBT001

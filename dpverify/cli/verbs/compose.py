@@ -61,7 +61,7 @@ def compose(
     accuracy: Accuracy = None,
     json: Json = False,
 ) -> int:
-    """Show what a composition costs under every rule that applies, the tightest marked."""
+    """Show what several releases cost together, by every rule that applies."""
     if (delta is None) == (epsilon is None):
         raise InvalidParameter(
             f"delta={delta}, epsilon={epsilon}: exactly one of delta and epsilon must be given"

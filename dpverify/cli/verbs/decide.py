@@ -67,9 +67,10 @@ def decide(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Certify a claim, else trace it, else audit it: 0 proved or not refuted, 1 refuted.
+    """Try to prove a claim; if that fails trace the noise, and if that fails draw samples.
 
-    The verdict says which of the three spoke, and what exactly that shows.
+    Exit code 0: proved or not refuted; 1: refuted. The verdict says which of the three methods gave
+    the answer, and what exactly it shows.
     """
     if require is not None:
         check_member("require", require, ("proved",))

@@ -32,7 +32,7 @@ def demo(
     ] = _REPORT,
     json: Json = False,
 ) -> None:
-    """Audit a correct and a broken mechanism, compose, find the noise for a budget, simulate."""
+    """Run the main jobs once: two audits, a composition, the noise for a budget, and more."""
     from dpverify.disclosing import check_disclosure  # noqa: PLC0415  # slow to import
 
     check_page(report)

@@ -20,6 +20,7 @@ from dpverify.cli.output import (
     reading,
 )
 from dpverify.errors import InvalidParameter, check_member
+from dpverify.files import write_whole
 
 if TYPE_CHECKING:
     from dpverify.disclosing import Disclosure
@@ -72,7 +73,7 @@ def disclose(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="The document as JSON on stdout.")] = False,
 ) -> None:
-    """Write a disclosure: everything that is known of a release, with its evidence."""
+    """Write a document that says what a release promises, with the evidence."""
     # Slow to import, and needed for what is run only, not for its help.
     from dpverify.disclosing import disclose as disclosed  # noqa: PLC0415
     from dpverify.disclosing import schema  # noqa: PLC0415
@@ -112,7 +113,7 @@ def disclose(
 
         write_report(disclosure_page(made.to_dict(), command=command_line()), report)
     if output is not None:
-        output.write_text(text, encoding="utf-8")
+        write_whole(output, text)
     if label is not None:
         from dpverify.reporting.label import write_label  # noqa: PLC0415
 

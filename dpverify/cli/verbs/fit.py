@@ -25,6 +25,7 @@ from dpverify.cli.output import (
     reading,
 )
 from dpverify.errors import InvalidParameter, check_seed
+from dpverify.files import write_whole
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from dpverify.plain import tagged
@@ -111,7 +112,7 @@ def fit(
         _fit(model, table)
     answer = _model(loss, table, model)
     text = json_module.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    write_whole(path, text + "\n")
     if report is not None:
         with progress(f"writing {report}"):
             _report(answer, model.claim_, report)

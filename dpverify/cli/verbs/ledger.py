@@ -29,6 +29,7 @@ from dpverify.cli.output import (
     tell,
 )
 from dpverify.errors import BudgetExceeded, InvalidParameter
+from dpverify.files import write_whole
 from dpverify.neighbors import Relation
 from dpverify.plain import fields_of
 
@@ -275,7 +276,7 @@ def export(
         from dpverify.ledger.ledger import entries_of  # noqa: PLC0415  # slow to import
 
         told = _answer(ledger, ledger.statuses()) | {"entries": list(entries_of(ledger))}
-        output.write_text(jsonlib.dumps(told, indent=1, ensure_ascii=False), encoding="utf-8")
+        write_whole(output, jsonlib.dumps(told, indent=1, ensure_ascii=False))
     else:
         _table(ledger, output)
     if json:

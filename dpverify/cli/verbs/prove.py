@@ -25,6 +25,7 @@ from dpverify.cli.output import (
     progress,
 )
 from dpverify.errors import InvalidParameter
+from dpverify.files import write_whole
 from dpverify.theorems import Theorem
 from dpverify.waiting import is_live
 
@@ -63,7 +64,7 @@ def prove(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run the proofs, or one with its clauses and steps; what is argued in words is said."""
+    """Run all proofs, or one of them step by step; shows what is only argued in words."""
     check_page(report)
     check_output("export", export)
     if export is not None and name is None:
@@ -153,7 +154,7 @@ def _export(answer: dict[str, Any], path: Path) -> None:
         text = coq_file(answer["name"], answer["statement"], answer["goals"])
     else:
         text = dumps({key: answer[key] for key in kept}, ensure_ascii=False, indent=1) + "\n"
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
 
 
 def _report(answers: list[dict[str, Any]], path: Path) -> None:

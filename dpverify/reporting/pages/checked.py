@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from dpverify.balls import rounded_up
+from dpverify.balls import rounded_down, rounded_up
 from dpverify.reporting.page import Page, Section, TextTable, Tone
 
 _DISCLOSURES: dict[str, tuple[str, Tone]] = {
@@ -66,10 +66,11 @@ def disclosure_page(document: dict[str, Any], *, command: str) -> Page:
         title="Disclosure of a private release",
         verdict=_cost(document.get("guarantee")),
         tone="plain",
-        lead="Everything that is known of the release. `dpverify check` computes it again.",
+        lead="Everything that is known of the release; dpverify check computes it again.",
         sections=tuple(
-            Section(title=name.replace("_", " ").capitalize(), facts=tuple(_facts("", value)))
-            for name, value in ({"document": head} | parts).items()
+            Section(title=title, facts=tuple(_facts("", value)))
+            for name, value in (parts | {"document": head}).items()
+            for title, value in _titled(name, value)
         ),
         command=command,
         data=document,
@@ -103,15 +104,38 @@ def _cost(guarantee: Any) -> str:  # noqa: ANN401  # a part of the document, or 
     return f"ε ≤ {rounded_up(float(told['upper']), digits=6)} at δ = {guarantee['delta']}"
 
 
+def _titled(name: str, value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  # a tree
+    """A part of the document under its title; the members of a list each under its own."""
+    title = name.replace("_", " ").capitalize()
+    if not isinstance(value, list) or not value:
+        yield title, value
+        return
+    single = title.removesuffix("s")
+    for place, each in enumerate(value, start=1):
+        yield (title if len(value) == 1 else f"{single} {place} of {len(value)}"), each
+
+
 def _facts(name: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401  # a tree
     """The leaves of a tree of plain values, each under the names that lead to it."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and value.keys() == {"lower", "upper"}:
+        yield name, _between(value)
+    elif isinstance(value, dict):
         for key, each in value.items():
-            yield from _facts(f"{name} {key}".strip().replace("_", " "), each)
+            inner = name if key == "parameters" else f"{name} {key}"
+            yield from _facts(inner.strip().replace("_", " "), each)
     elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
         for place, each in enumerate(value, start=1):
-            yield from _facts(f"{name} {place}".strip(), each)
+            if isinstance(each, dict) and each.keys() == {"epsilon", "delta"}:
+                yield from _facts(f"δ at ε = {each['epsilon']}", each["delta"])
+            else:
+                yield from _facts(f"{name} {place}:", each)
     elif isinstance(value, list):
         yield name, "; ".join(map(str, value)) or "none"
     else:
         yield name, str(value)
+
+
+def _between(bracket: dict[str, Any]) -> str:
+    """Both ends, rounded outwards."""
+    low, high = (float(bracket[end]) for end in ("lower", "upper"))
+    return f"between {rounded_down(low, digits=6)} and {rounded_up(high, digits=6)}"

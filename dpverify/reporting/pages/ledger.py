@@ -21,14 +21,8 @@ def ledger_page(
     data: dict[str, Any],
 ) -> Page:
     """The page; `data` is what `dpverify ledger status --json` prints."""
-    drawing = picture(
-        budget_figure(entries),
-        "The share of each dataset's budget that is spent, against time; the line at 1 is the "
-        "budget.",
-    )
     theorems = dict.fromkeys(s.theorem for s in statuses if s.theorem is not None)
     worst = max(statuses, key=lambda status: status.share)
-    requested = any(entry.kind == "spend" for entry in entries)
     return Page(
         title="What is left of a privacy budget",
         verdict=(
@@ -41,13 +35,25 @@ def ledger_page(
         ),
         sections=(
             Section(title="Budgets", tables=(_budgets(statuses),)),
-            Section(title="Over time", pictures=(drawing,)),
-            *([Section(title="Who spent it", tables=(_by_user(entries),))] if requested else []),
+            *(_spending(entries) if any(entry.kind == "spend" for entry in entries) else ()),
             Section(title="Entries", tables=(_entries(entries),)),
             *(theorem_section(theorem, None) for theorem in theorems),
         ),
         command=command,
         data=data,
+    )
+
+
+def _spending(entries: tuple[Entry, ...]) -> tuple[Section, ...]:
+    """When the budgets were spent, and by whom."""
+    drawing = picture(
+        budget_figure(entries),
+        "The share of each dataset's budget that is spent, against time; the line at 1 is the "
+        "budget.",
+    )
+    return (
+        Section(title="Over time", pictures=(drawing,)),
+        Section(title="Who spent it", tables=(_by_user(entries),)),
     )
 
 
