@@ -30,12 +30,6 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 DOCUMENTS = [ROOT / "README.md", *(page for page in PAGES if page.parent.name != "reference")]
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-FEWER = """\
-from hypothesis import settings
-
-settings.register_profile("fewer", max_examples=20)
-settings.load_profile("fewer")
-"""
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -77,8 +71,6 @@ def printed(code: str, where: Path) -> str:
 
 def check_command(command: str, code: int, shown: str, capfd: pytest.CaptureFixture[str]) -> None:
     program, *arguments = shlex.split(command)
-    if arguments[0] in {"compose", "noise"} and "--report" in arguments:
-        arguments += ["--seconds", "1"]  # for a coarse grid of sliders; it is tested elsewhere
     if program == "dpverify":
         found = run(arguments)
         told = capfd.readouterr()
@@ -107,8 +99,7 @@ def test_document_is_true(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(tmp_path)]))
-    monkeypatch.setenv("PYTEST_ADDOPTS", "--privacy-samples=2000")  # what holds needs no more
-    Path("conftest.py").write_text(FEWER)  # pairs for each privacy test: more are tried elsewhere
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--privacy-samples=8000")  # what holds needs no more
     found = blocks(path)
     ran = 0
     for block, following in pairwise([*found, Block("", "", "")]):
