@@ -28,7 +28,6 @@ REAL_ARITHMETIC = (
     "which no bounds are declared stay within 32 bits"
 )
 INTERRUPTED = "interrupted"
-STUCK = "it calls into C, and does not come back"
 NO_OTHER_INPUT = "the output depends on the data and on rng alone"
 _GROUNDS: dict[str, tuple[Theorem, ...]] = {  # by method
     "alignment": (ALIGNMENT,),
@@ -121,11 +120,6 @@ class Certificate:
     def interrupted(self) -> bool:
         """Whether it is open because the work was stopped from the keyboard."""
         return self.verdict == "open" and self.reason == INTERRUPTED
-
-    @property
-    def stuck(self) -> bool:
-        """Whether it is open because a call of the mechanism could not be stopped."""
-        return self.verdict == "open" and self.reason.endswith(STUCK)
 
     def pair(self, relation: Relation) -> Pair:
         """The dominating pair of a mechanism that was proved: it composes like any other."""
