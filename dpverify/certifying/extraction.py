@@ -1,6 +1,7 @@
 """The trees of a mechanism: on symbols for data of any value, or on given datasets."""
 
 import inspect
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,7 +49,7 @@ class Extraction:
                     "a proof for every epsilon needs a mechanism(data, rng, epsilon)"
                 )
             return False
-        default = inspect.signature(self.mechanism).parameters["epsilon"].default
+        default = parameters(self.mechanism)["epsilon"].default
         return self.unit.every or default is inspect.Parameter.empty
 
     def on_symbols(self, length: int) -> tuple[int, Tree]:
@@ -119,8 +120,18 @@ class Extraction:
 
 def takes_epsilon(mechanism: Callable[..., Any]) -> bool:
     """Whether the mechanism takes `epsilon` as its third argument."""
+    return list(parameters(mechanism))[2:3] == ["epsilon"]
+
+
+def parameters(mechanism: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The parameters of a function as it is called, whatever its attributes say of it."""
+    if isinstance(mechanism, types.FunctionType):
+        plain = types.FunctionType(
+            mechanism.__code__, {}, argdefs=mechanism.__defaults__, closure=mechanism.__closure__
+        )
+        plain.__kwdefaults__ = mechanism.__kwdefaults__
+        mechanism = plain
     try:
-        names = list(inspect.signature(mechanism).parameters)
+        return dict(inspect.signature(mechanism).parameters)
     except (TypeError, ValueError):
-        return False
-    return len(names) > 2 and names[2] == "epsilon"
+        return {}

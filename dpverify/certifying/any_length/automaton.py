@@ -15,7 +15,7 @@ import numpy as np
 
 from dpverify.certifying.any_length.loops import LENGTH, Arrived, Pieces, cut
 from dpverify.certifying.any_length.states import Form, Variables, output_of, restored
-from dpverify.certifying.extraction import Extraction
+from dpverify.certifying.extraction import Extraction, parameters
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.outputs import is_number
 from dpverify.certifying.symbolic.outputs import values as values_in
@@ -88,7 +88,7 @@ class Automaton:
         return made
 
     def _arguments(self) -> dict[str, Any]:
-        given = list(inspect.signature(self.extraction.mechanism).parameters.values())[2:]
+        given = list(parameters(self.extraction.mechanism).values())[2:]
         names = {p.name: p.default for p in given}
         names |= dict(zip(names, self.extraction.more, strict=False))
         missing = [n for n, v in names.items() if v is inspect.Parameter.empty]

@@ -16,6 +16,7 @@ import numpy as np
 from dpverify.certifying.language.values import (
     MOST,
     Array,
+    Grown,
     as_array,
     boxed,
     checked,
@@ -39,7 +40,7 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 _BITS = {operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift}
 _SHIFTS = {operator.lshift, operator.rshift}
 _EXACT = {operator.add, operator.sub, operator.mul, operator.truediv}
-_LONGEST = 62  # bits
+_LONGEST = 53  # bits
 
 
 def binary(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:  # noqa: ANN401
@@ -68,7 +69,13 @@ def described(value: Any) -> str:  # noqa: ANN401
     """A value by its kind, for a message."""
     if is_number(value):
         return "a number"
-    names: dict[Any, str] = {list: "a list", tuple: "a tuple", dict: "a dictionary", str: "a text"}
+    names: dict[Any, str] = {
+        Grown: "a list that grows with the data",
+        list: "a list",
+        tuple: "a tuple",
+        dict: "a dictionary",
+        str: "a text",
+    }
     if value is None:
         return "None"
     return names.get(type(value)) or f"a {type(value).__name__.lower()}"

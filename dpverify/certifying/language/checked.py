@@ -49,7 +49,7 @@ ATTRIBUTES = {*METHODS, *FIELDS, "__getitem__"}
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp)
 _CONSTANTS = (bool, int, float, str, type(None))
 _LIBRARY = (str(Path(np.__file__).parent.parent), str(Path(ast.__file__).parent))
-_LARGEST = 2**62
+_LARGEST = 2**53
 
 
 @functools.lru_cache(maxsize=1024)
@@ -83,7 +83,7 @@ class Program:
         self._functions: dict[int, tuple[Any, Function]] = {}
         self.given: list[Any] = []
         self.named: dict[str, Any] = {}
-        while isinstance(mechanism, functools.partial):
+        while type(mechanism) is functools.partial:
             self.given = [*map(self._constant, mechanism.args), *self.given]
             named = {k: self._constant(v) for k, v in mechanism.keywords.items()}
             self.named = named | self.named
@@ -120,6 +120,8 @@ class Program:
         given = definition.args
         names = [a.arg for a in (*given.posonlyargs, *given.args)]
         values = function.__defaults__ or ()
+        if len(values) > len(names):
+            raise NotUnderstood("it has more defaults than arguments", place_of(function))
         found = dict(zip(names[len(names) - len(values) :], values, strict=True))
         for name, value in (found | (function.__kwdefaults__ or {})).items():
             yield name, self.outside(value, place_of(function), name)
@@ -173,7 +175,7 @@ class _Reader:
         for node in body:
             self._node(node, inner)
 
-    def _node(self, node: ast.AST, around: tuple[frozenset[str], ...]) -> None:  # noqa: C901  # cases
+    def _node(self, node: ast.AST, around: tuple[frozenset[str], ...]) -> None:  # noqa: C901, PLR0912  # cases
         if isinstance(node, (ast.stmt, ast.expr)):
             self._check_kind(node)
         match node:
@@ -221,14 +223,12 @@ class _Reader:
             case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) not in BINARY:
                 raise self.refused(node, "the operator @")
             case ast.Compare(ops=asked, comparators=right):
-                for ask, value in zip(asked, right, strict=True):
-                    self._check_comparison(node, ask, value)
+                for ask, compared in zip(asked, right, strict=True):
+                    self._check_comparison(node, ask, compared)
             case ast.Call(keywords=keywords) if any(k.arg is None for k in keywords):
                 raise self.refused(node, "a call with **")
             case ast.Assign(targets=targets) if any(isinstance(t, ast.Attribute) for t in targets):
                 raise self.refused(node, "an attribute that is set")
-            case ast.Expr(value=value) if not isinstance(value, (ast.Call, ast.Constant)):
-                raise self.refused(node, "an expression without use")
 
     def _check_comparison(self, node: ast.AST, op: ast.cmpop, right: ast.expr) -> None:
         none = isinstance(right, ast.Constant) and right.value is None

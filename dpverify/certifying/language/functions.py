@@ -153,9 +153,17 @@ class _InOrder:
 
     def __lt__(self, other: "_InOrder") -> bool:
         before = _sole(compare(operator.lt, self.rank, other.rank))
-        if not before and not self.tied and not _sole(compare(operator.lt, other.rank, self.rank)):
+        if not before and not self.tied and _may_tie(self.rank, other.rank):
             raise refuse("it sorts equal numbers, whose order is not defined")
         return before
+
+
+def _may_tie(a: Any, b: Any) -> bool:  # noqa: ANN401
+    """Whether two numbers are equal, with a probability that is not 0."""
+    run, one, other = current.get(), number(a), number(b)
+    if run is not None and one is not None and other is not None:
+        return not run.has_density(one.plus(-other)) and equal(a, b)
+    return equal(a, b)
 
 
 def _sorted(calls: Calls, values: Any, /, *, key: Any = None, reverse: Any = False) -> list[Any]:  # noqa: ANN401
@@ -251,16 +259,20 @@ def _tuple(value: Any = (), /) -> tuple[Any, ...]:  # noqa: ANN401
 # Functions of numbers, for math and NumPy.
 
 
-def _of_number(name: str, plain: Callable[[float], float], *, whole_result: bool) -> Any:  # noqa: ANN401
+def _of_number(  # noqa: C901  # cases
+    name: str, plain: Callable[[float], float], *, whole_result: bool = False, cells: bool = False
+) -> Any:  # noqa: ANN401
     """A function that is exact on symbols where they know it, and computed on plain numbers."""
 
     def apply(value: Any, /) -> Any:  # noqa: ANN401
         if isinstance(value, (Array, list, tuple)):
-            if name not in _ON_ARRAYS:
+            if not cells:
                 raise refuse(f"it takes {name} of {described(value)}")
             return elementwise(apply, value)
         if not is_number(value) or isinstance(value, bool):
             raise refuse(f"it takes {name} of {described(value)}, or of a truth value")
+        if cells and name in _ROUNDING and kind_of(value) != "float":
+            raise refuse(f"it takes np.{name} of what may be a whole number")
         if isinstance(value, Symbolic):
             if not hasattr(Symbolic, name):
                 raise refuse(f"it takes {name} of data, noise or an unrelated constant")
@@ -279,7 +291,7 @@ def _of_number(name: str, plain: Callable[[float], float], *, whole_result: bool
     return apply
 
 
-_ON_ARRAYS = {"exp", "log", "sqrt", "floor", "ceil", "rint", "trunc", "tanh", "expm1", "log1p"}
+_ROUNDING = {"floor", "ceil", "rint"}  # whole numbers stay what they are in some versions of NumPy
 
 
 def _exponential(value: float) -> Symbolic | None:
@@ -296,7 +308,10 @@ def _exponential(value: float) -> Symbolic | None:
 
 
 def _fsum(values: Any, /) -> Any:  # noqa: ANN401
-    return total(values, 0.0)
+    found = _listed(values)
+    if not all(map(is_number, found)):
+        raise refuse("it sums up something other than numbers by math.fsum")
+    return total(iter(found), 0.0)
 
 
 def _fabs(value: Any, /) -> Any:  # noqa: ANN401
@@ -320,7 +335,7 @@ _PLAIN_ONES = (
     "atan",
 )
 _MATH: dict[Any, Any] = {
-    getattr(math, name): _of_number(name, getattr(math, name), whole_result=False)
+    getattr(math, name): _of_number(name, getattr(math, name))
     for name in ("exp", "log", "sqrt", *_PLAIN_ONES)
 }
 _MATH |= {
@@ -349,9 +364,9 @@ def cast(array: Array, kind: str | None) -> Array:
     if array.kind == "uniform":
         raise refuse("it turns uniform draws into another type")
     made = np.empty(array.cells.shape, object)
-    turn: Callable[[Any], Any] = {"float": as_float, "int": as_int, "bool": truth}[kind]
+    turns: dict[str, Callable[..., Any]] = {"float": as_float, "int": as_int, "bool": truth}
     for at in np.ndindex(made.shape):
-        made[at] = turn(array.cells[at])
+        made[at] = turns[kind](array.cells[at])
     return Array(made, kind)
 
 
@@ -403,7 +418,7 @@ def _filled_like(number_: float) -> Callable[..., Array]:
 
 
 def _arange(*given: Any) -> Array:  # noqa: ANN401
-    return as_array(_range(*given))
+    return as_array(list(_range(*given))) if _range(*given) else Array(np.empty(0, object), "int")
 
 
 def _linspace(start: Any, stop: Any, num: Any = 50) -> Array:  # noqa: ANN401
@@ -641,7 +656,7 @@ def np_count_nonzero(a: Any, /) -> Any:  # noqa: ANN401
 
 
 def _np_number(name: str) -> Any:  # noqa: ANN401
-    return _of_number(name, lambda x: float(getattr(np, name)(x)), whole_result=False)
+    return _of_number(name, lambda x: float(getattr(np, name)(x)), cells=True)
 
 
 _NUMPY: dict[Any, Any] = {
@@ -763,10 +778,17 @@ DICT: dict[str, Callable[..., Any]] = {
 def _reshaped(own: Array, /, *shape: Any) -> Array:  # noqa: ANN401
     parts = shape[0] if len(shape) == 1 else list(shape)
     wanted = [whole(x) for x in (parts if isinstance(parts, (list, tuple)) else [parts])]
+    _check_shared(own)
     try:
         return Array(own.cells.reshape(wanted), own.kind)
     except ValueError:
         raise refuse("it raises ValueError: the array has no such shape") from None
+
+
+def _check_shared(own: Array) -> None:
+    """Whether a table shares its numbers with its new shape depends on how it lies in memory."""
+    if own.cells.ndim > 1 and own.cells.flags.writeable:
+        raise refuse("it gives a table that it may change another shape: use .flatten(), a copy")
 
 
 def _astype(own: Array, dtype: Any, /) -> Array:  # noqa: ANN401
@@ -786,7 +808,7 @@ ARRAY: dict[str, Callable[..., Any]] = {
     "argmin": np_arg("argmin"), "argmax": np_arg("argmax"), "cumsum": np_cumsum,
     "clip": _array_clip, "any": np_any, "all": np_all, "dot": np_dot, "argsort": np_argsort,
     "copy": lambda own: Array(own.cells.copy(), own.kind), "reshape": _reshaped,
-    "ravel": lambda own: Array(own.cells.ravel(), own.kind), "astype": _astype,
+    "ravel": lambda own: _reshaped(own, -1), "astype": _astype,
     "flatten": lambda own: Array(own.cells.flatten(), own.kind),
     "tolist": lambda own: _nested(own.cells),
 }  # fmt: skip

@@ -170,7 +170,7 @@ class Interpreter:
             case ast.FunctionDef(name=name):
                 scope.names[name] = self._function(name, node, scope)
             case ast.Assert(test=test):
-                if not self.test(test, scope):
+                if __debug__ and not self.test(test, scope):
                     raise refuse("it raises AssertionError")
             case ast.Raise():
                 raise refuse("it raises an exception")
@@ -277,6 +277,8 @@ class Interpreter:
                 raise refuse("it changes a list in place, other than by +=")
             if id(own) in self.held:
                 raise refuse("it changes its data, or a constant from outside")
+            if isinstance(value, Array):
+                raise refuse("it adds an array to a list, in place")
             own.extend(list(items(value)))
             return own
         made = binary(BINARY[type(op)], own, value)
@@ -568,7 +570,7 @@ def _contains(own: Any, value: Any) -> bool:  # noqa: ANN401
         return _key(value) in own
     if isinstance(own, range):
         return whole(value) in own
-    if isinstance(own, Array):
+    if isinstance(own, Array) and is_number(value):
         return any(equal(cell, value) for cell in own.cells.ravel())
     if type(own) in {list, tuple}:
         return any(equal(item, value) for item in own)

@@ -19,7 +19,8 @@ NUMBERS = (int, float, Fraction, Symbolic)
 _ATOMS = (bool, int, float, str, type(None), Fraction)
 _KINDS = {np.dtype(np.float64): "float", np.dtype(np.int64): "int", np.dtype(np.bool_): "bool"}
 MOST = 100_000  # numbers in a list
-_LARGEST = 2**62
+_LARGEST = 2**53  # beyond, floats and whole numbers are not compared exactly by NumPy
+_DEEPEST = 50
 
 
 @dataclass(eq=False, slots=True)
@@ -53,6 +54,10 @@ class Array:
         made = np.empty(cells.shape, object)
         for at in np.ndindex(cells.shape):
             made[at] = _stored(cells[at], self.kind)
+        place = self.cells[index]
+        shape = place.shape if isinstance(place, np.ndarray) else ()
+        if np.broadcast_shapes(made.shape, shape) != shape:
+            raise refuse("it stores an array into a part of another shape")
         self.cells[index] = made if made.ndim else made.item()
 
 
@@ -210,7 +215,7 @@ def whole(value: Any) -> int:  # noqa: ANN401
 def checked(value: Any) -> Any:  # noqa: ANN401
     """A plain number that was computed, if neither Python nor NumPy would make another of it."""
     if type(value) is int and not -_LARGEST < value < _LARGEST:
-        raise refuse("its whole numbers may be too large for 64 bits")
+        raise refuse("its whole numbers are too large: beyond 2^53")
     if type(value) is float and not np.isfinite(value):
         raise refuse("it computes with an infinite or undefined number")
     if type(value) not in {bool, int, float, Fraction}:
@@ -259,15 +264,17 @@ def frozen(value: Any, held: dict[int, Any]) -> Any:  # noqa: ANN401
     return value
 
 
-def as_python(value: Any) -> Any:  # noqa: ANN401
+def as_python(value: Any, deep: int = 0) -> Any:  # noqa: ANN401
     """A value of the language as Python and NumPy have it; arrays of symbols are of objects."""
+    if deep > _DEEPEST:
+        raise refuse(f"it returns lists within lists, more than {_DEEPEST} deep")
     if isinstance(value, Array):
         symbols = any(isinstance(x, (Symbolic, Uniform)) for x in value.cells.ravel())
         return value.cells if symbols else value.cells.astype(_DTYPES[value.kind])
     if type(value) in {list, tuple}:
-        return type(value)(map(as_python, value))
+        return type(value)(as_python(part, deep + 1) for part in value)
     if type(value) is dict:
-        return {key: as_python(part) for key, part in value.items()}
+        return {key: as_python(part, deep + 1) for key, part in value.items()}
     return value
 
 
