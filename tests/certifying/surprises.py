@@ -31,6 +31,7 @@ from tests.certifying.deceptions import (
     UNITS,
     Rng,
     false,
+    outside,
     true,
     two_sided,
 )
@@ -939,7 +940,7 @@ def median_of_noisy(data: Any, rng: Rng) -> Any:
     return noisy[1]
 
 
-@true(REAL)
+@outside(REAL)
 def tried_and_finished(x: Any, rng: Rng) -> Any:
     told = [x]
     try:

@@ -48,8 +48,6 @@ def binary(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:  # noqa
     if isinstance(a, Array) or isinstance(b, Array):
         return elementwise(lambda x, y: _scalar(operation, x, y), a, b)
     if is_number(a) and is_number(b):
-        if operation in _BITS and (isinstance(a, bool) or isinstance(b, bool)):
-            raise refuse("it combines truth values by bits: `and`, `or` and `not` are understood")
         return _scalar(operation, a, b)
     if isinstance(a, Uniform) or isinstance(b, Uniform):
         raise refuse("it computes with a uniform draw, which may only be compared with constants")
@@ -123,7 +121,7 @@ def _scalar(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:  # noq
     if not is_number(a) or not is_number(b):
         raise refuse(f"it computes with {described(a)} and {described(b)}")
     truths = isinstance(a, bool) + isinstance(b, bool)
-    if truths == 2 and operation in _BITS - _SHIFTS:  # cells of arrays
+    if truths == 2 and operation in _BITS - _SHIFTS:  # as Python and NumPy do
         return operation(a, b)
     if truths == 2 or (truths and operation not in _EXACT):
         raise refuse("it computes with truth values as if they were numbers")
