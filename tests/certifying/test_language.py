@@ -12,12 +12,14 @@ import math
 import operator
 import pickle
 import random
+import re
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
@@ -25,6 +27,9 @@ import pytest
 
 import dpverify as dpv
 from dpverify.certifying.extraction import Extraction
+from dpverify.certifying.language import checked, functions
+from dpverify.certifying.language.arithmetic import BINARY as BINARY_OPERATORS
+from dpverify.certifying.language.arithmetic import COMPARISONS
 from dpverify.certifying.language.checked import Program
 from dpverify.certifying.language.interpreter import Interpreter
 from dpverify.certifying.language.values import as_python
@@ -47,7 +52,7 @@ BIT = Records(
     record=Number(low=0, high=1, integer=True), length=None, relation=dpv.Relation.REPLACE_ONE
 )
 LOG: list[Any] = []
-NAMED: dict[str, Any] = {"key": None}
+NAMED_ARGUMENTS: Any = {}
 ONE = dpv.PureDP(epsilon=1.0)
 
 
@@ -139,7 +144,7 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {  # by what it tries, and 
     "a name within": (lambda x, _: (y := x) + y, ":="),
     "more arguments": (lambda *given: given[0], "any number of arguments"),
     "named arguments": (lambda x, _, **__: x, "any number of arguments"),
-    "unpacked names": (lambda _, __: max(**NAMED), "a call with"),
+    "unpacked names": (lambda _, __: int(**NAMED_ARGUMENTS), "a call with"),
     "complex numbers": (lambda x, _: (x + 1j).imag, "is not in the language"),
     "long numbers": (lambda x, _: x + 2**53 * 2**53, "too large"),
     "bytes as constants": (lambda _, __: b"a", "the constant"),
@@ -187,7 +192,8 @@ def matches(x: Any, _rng: Rng) -> Any:
     match x:
         case float():
             return 1
-    return 0
+        case _:
+            return 0
 
 
 def with_states(x: Any, _rng: Rng) -> Any:
@@ -267,7 +273,7 @@ def test_statements_that_are_not_in_the_language(mechanism: Any, said: str) -> N
 def test_only_functions_are_read() -> None:
     for mechanism in (Told(), Told().__call__, functools.lru_cache(tries), np.sum, Point):
         with pytest.raises(NotUnderstood, match="and no function"):
-            Program(mechanism)  # type: ignore[arg-type]
+            Program(mechanism)
 
 
 def test_the_code_must_be_that_of_the_source() -> None:
@@ -409,6 +415,20 @@ def divides_by_zero(bit: Any, rng: Rng) -> Any:
     return 1.0 / bit + rng.laplace()
 
 
+def chooses_a_zero(bit: Any, _rng: Rng) -> Any:
+    """NumPy gives −0.0 for (0.0, −0.0), and Python's max gives 0.0."""
+    return np.maximum(0.0, -0.0 if bit else 0.0)
+
+
+def chooses_a_zero_of_noise(bit: Any, rng: Rng) -> Any:
+    noise = -float(rng.geometric(0.5) - rng.geometric(0.5) + bit)
+    return np.max([0.0, noise])
+
+
+def sums_up_zeros(bit: Any, rng: Rng) -> Any:
+    return np.sum([-0.0 if bit else 0.0]) + rng.laplace()
+
+
 STEPS: dict[Callable[..., Any], tuple[Any, str]] = {
     adds_truth_values: (ANSWER, "truth values as if they were numbers"),
     inverts_a_truth_value: (ANSWER, "it inverts bits"),
@@ -432,6 +452,9 @@ STEPS: dict[Callable[..., Any], tuple[Any, str]] = {
     takes_an_empty_mean: (ANSWER, "the mean of nothing"),
     multiplies_a_list: (ANSWER, "other than a plain whole number"),
     divides_by_zero: (BIT, "it divides by zero"),
+    chooses_a_zero: (BIT, "may be 0.0 or −0.0"),
+    chooses_a_zero_of_noise: (BIT, "may be 0.0 or −0.0"),
+    sums_up_zeros: (BIT, "may be 0.0 or −0.0"),
 }
 
 
@@ -541,7 +564,8 @@ class Written:
         self.rnd = random.Random(seed)  # noqa: S311
 
     def value(self, deep: int) -> str:
-        choose, inner = self.rnd.choice, lambda: self.value(deep - 1)
+        choose: Callable[[list[str]], str] = self.rnd.choice
+        inner: Callable[[], str] = lambda: self.value(deep - 1)  # noqa: E731
         if deep <= 0:
             return choose(ATOMS)
         match self.rnd.randrange(12):
@@ -614,7 +638,7 @@ def near(a: Any, b: Any) -> bool:
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(near, a, b))
     if isinstance(a, Fraction) and isinstance(b, Fraction):
-        return abs(a - b) <= max(1, abs(a)) * Fraction(1, 10**9)
+        return bool(abs(a - b) <= (1 + abs(a)) * Fraction(1, 10**9))
     return type(a) is type(b) and bool(a == b)
 
 
@@ -729,3 +753,24 @@ def test_partial_functions_are_read() -> None:
     assert dpv.certify(made, NUMBER, ONE).proved
     thin = functools.partial(mechanism, 0.5, shift=2.0)
     assert dpv.certify(thin, NUMBER, ONE).refuted
+
+
+# The guide lists what is in it.
+
+
+def test_the_guide_lists_the_language() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "decide.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([a-z`]+(?: [a-z`]+)*) \| (`.*) \|$", text, re.MULTILINE))
+    told = {what: re.findall("`(.+?)`", row) for what, row in rows.items()}
+    assert told["statements"] == list(checked.STATEMENTS.values())
+    assert told["expressions"] == list(checked.EXPRESSIONS.values())
+    assert told["built in"] == sorted(functions.NAMED[""])
+    assert told["`math`"] == sorted(functions.NAMED["math"])
+    assert told["`numpy`"] == sorted(functions.NAMED["numpy"])
+    lists = {*functions.LIST, *functions.COPIES, *functions.CHANGES}
+    assert told["methods of lists"] == sorted(lists)
+    assert told["methods of dictionaries"] == sorted(functions.DICT)
+    assert told["methods of arrays"] == [*sorted(functions.ARRAY), *sorted(functions.FIELDS)]
+    assert told["draws of `rng`"] == sorted(functions.DRAWS)
+    symbols = {name for name in told["operators"] if not name[0].isalpha()}
+    assert len(symbols) == len(BINARY_OPERATORS) + len(COMPARISONS)

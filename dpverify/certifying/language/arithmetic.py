@@ -145,6 +145,8 @@ def _check_plain(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> None: 
     if operation in {operator.truediv, operator.floordiv, operator.mod} and b == 0:
         raise refuse("it divides by zero")
     if operation is operator.pow:
+        if not math.isfinite(a) or not math.isfinite(b):
+            raise refuse("it computes with an infinite or undefined number")
         if both and b < 0:
             raise refuse("a negative power of a whole number: write it as a float, 2.0 ** k")
         if (a == 0 and b < 0) or (a < 0 and b != int(b)):

@@ -39,6 +39,7 @@ from dpverify.certifying.language.values import (
     lifted,
     whole,
 )
+from dpverify.certifying.symbolic.exact import ZERO
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import current
@@ -53,7 +54,7 @@ class Type:
         self.call = call
 
 
-class Calls:
+class Caller:
     """Calls a function of the language that was handed over, as `key`: the interpreter does."""
 
     def __init__(self, call: Callable[[Any, list[Any]], Any]) -> None:
@@ -99,7 +100,7 @@ def extreme(name: str) -> Callable[..., Any]:
     """`min` and `max`: the first of the best. Where releases are sought, data are clamped."""
     better = operator.lt if name == "min" else operator.gt
 
-    def choose(calls: Calls, *given: Any, key: Any = None, default: Any = _NOTHING) -> Any:  # noqa: ANN401
+    def choose(calls: Caller, *given: Any, key: Any = None, default: Any = _NOTHING) -> Any:  # noqa: ANN401
         run = current.get()
         if run is not None and run.shared.releasing and len(given) == 2 and key is None:
             return _clamped(run, name, *given)
@@ -166,7 +167,7 @@ def _may_tie(a: Any, b: Any) -> bool:  # noqa: ANN401
     return equal(a, b)
 
 
-def _sorted(calls: Calls, values: Any, /, *, key: Any = None, reverse: Any = False) -> list[Any]:  # noqa: ANN401
+def _sorted(calls: Caller, values: Any, /, *, key: Any = None, reverse: Any = False) -> list[Any]:  # noqa: ANN401
     found = [_InOrder(x, x if key is None else calls.call(key, [x])) for x in _listed(values)]
     return [x.item for x in sorted(found, reverse=truth(reverse))]
 
@@ -201,7 +202,7 @@ def _stopped(parts: Iterator[Any]) -> Iterator[Any]:
         raise refuse("it raises ValueError: zip of different lengths") from None
 
 
-def _map(calls: Calls, action: Any, /, *values: Any) -> Iterator[Any]:  # noqa: ANN401
+def _map(calls: Caller, action: Any, /, *values: Any) -> Iterator[Any]:  # noqa: ANN401
     together = zip(*map(items, values), strict=False)
     return (calls.call(action, list(given)) for given in together)
 
@@ -468,12 +469,39 @@ def np_mean(a: Any, /, axis: Any = None) -> Any:  # noqa: ANN401
 def _running(empty: list[Any], cells: list[Any]) -> list[Any]:
     """All sums of the first cells, which begin with a cell as NumPy's do: −0.0 stays −0.0."""
     plain = [int(x) if isinstance(x, bool) else x for x in cells]
-    return list(accumulate(plain, lambda a, b: binary(operator.add, a, b))) or empty
+    made = list(accumulate(plain, lambda a, b: binary(operator.add, a, b))) or empty
+    if any(_is_negative_zero(x) for x in made):
+        raise refuse("a sum of NumPy's may be 0.0 or −0.0")
+    return made
+
+
+def _is_negative_zero(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, float) and value == 0 and math.copysign(1.0, value) < 0
+
+
+def _with_signs(cells: list[Any]) -> list[Any]:
+    """Cells of which NumPy may choose any where 0.0 and −0.0 meet: then each zero may be either."""
+    run = current.get()
+
+    def negative(value: Any) -> bool:  # noqa: ANN401
+        if not isinstance(value, Symbolic):
+            return _is_negative_zero(value)
+        sure = run is not None and run.has_density(value)
+        return value.kind != "int" and value.signed and not sure
+
+    def either(value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, float) and not value:
+            return Symbolic({}, ZERO, "float", signed=True)
+        if isinstance(value, Symbolic) and value.kind != "int":
+            return Symbolic(dict(value.coefficients), value.constant, value.kind, signed=True)
+        return value
+
+    return [either(x) for x in cells] if any(map(negative, cells)) else cells
 
 
 def np_extreme(name: str) -> Callable[..., Any]:
     def choose(a: Any, /, axis: Any = None) -> Any:  # noqa: ANN401
-        return along(a, axis, lambda cells: extreme(name)(_NO_CALLS, iter(cells)))
+        return along(a, axis, lambda cells: extreme(name)(_NO_CALLS, iter(_with_signs(cells))))
 
     return choose
 
@@ -482,7 +510,7 @@ def _uncalled(_: Any, __: list[Any]) -> Any:  # noqa: ANN401
     raise refuse("it hands over a function where none is understood")
 
 
-_NO_CALLS = Calls(_uncalled)
+_NO_CALLS = Caller(_uncalled)
 
 
 def np_arg(name: str) -> Callable[..., Any]:
@@ -526,6 +554,7 @@ def _of_two(name: str) -> Callable[..., Any]:
     """np.minimum and np.maximum."""
 
     def one(a: Any, b: Any) -> Any:  # noqa: ANN401
+        a, b = _with_signs([a, b])
         return _of_both(extreme(name)(_NO_CALLS, a, b), a, b)
 
     def choose(a: Any, b: Any, /) -> Any:  # noqa: ANN401
@@ -568,7 +597,7 @@ def np_sort(a: Any, /) -> Array:  # noqa: ANN401
     if source.cells.ndim != 1:
         raise refuse("np.sort is understood of simple lists only")
     cells = np.empty(len(source), object)
-    cells[:] = _sorted(_NO_CALLS, iter(source.cells))
+    cells[:] = _sorted(_NO_CALLS, _with_signs(list(source.cells)))
     return Array(cells, source.kind)
 
 
@@ -758,7 +787,7 @@ def _reverse(own: list[Any], /) -> None:
     own.reverse()
 
 
-def _sort(calls: Calls, own: list[Any], /, *, key: Any = None, reverse: Any = False) -> None:  # noqa: ANN401
+def _sort(calls: Caller, own: list[Any], /, *, key: Any = None, reverse: Any = False) -> None:  # noqa: ANN401
     own[:] = _sorted(calls, own, key=key, reverse=reverse)
 
 

@@ -26,7 +26,7 @@ from dpverify.certifying.language.checked import Program, own_names, target_name
 from dpverify.certifying.language.functions import (
     FIELDS,
     WITH_CALLS,
-    Calls,
+    Caller,
     Type,
     called,
     items,
@@ -74,7 +74,7 @@ class Interpreter:
         self.held = dict(program.held)
         self.run: Any = current.get()
         self.left, self.depth = _MOST_STEPS, 0
-        self.calls = Calls(lambda function, given: self.apply(function, given, {}))
+        self.calls = Caller(lambda function, given: self.apply(function, given, {}))
         self.file = program.main.file
 
     def call(self, data: Any, rng: Any, *more: Any) -> Any:  # noqa: ANN401
@@ -444,6 +444,8 @@ class Interpreter:
 
     def _attribute(self, node: Any, scope: Scope) -> Any:  # noqa: ANN401
         named = self._of_module(node, scope)
+        if isinstance(named, Namespace):
+            raise refuse("it uses a module as a value")
         if named is not None:
             return named
         own = self.value(node.value, scope)
