@@ -108,7 +108,7 @@ class Limits:
 
     paths: int = 3000
     depth: int = 300
-    draws: int = 5_000
+    draws: int = 2_000
     seconds: float = 20.0
     memory: int = 2 << 30
 
