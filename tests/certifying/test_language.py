@@ -27,7 +27,7 @@ import pytest
 
 import dpverify as dpv
 from dpverify.certifying.extraction import Extraction
-from dpverify.certifying.language import checked, functions
+from dpverify.certifying.language import arrays, checked, functions
 from dpverify.certifying.language.arithmetic import BINARY as BINARY_OPERATORS
 from dpverify.certifying.language.arithmetic import COMPARISONS
 from dpverify.certifying.language.checked import Program
@@ -770,7 +770,7 @@ def test_the_guide_lists_the_language() -> None:
     lists = {*functions.LIST, *functions.COPIES, *functions.CHANGES}
     assert told["methods of lists"] == sorted(lists)
     assert told["methods of dictionaries"] == sorted(functions.DICT)
-    assert told["methods of arrays"] == [*sorted(functions.ARRAY), *sorted(functions.FIELDS)]
+    assert told["methods of arrays"] == [*sorted(arrays.ARRAY), *sorted(arrays.FIELDS)]
     assert told["draws of `rng`"] == sorted(functions.DRAWS)
     symbols = {name for name in told["operators"] if not name[0].isalpha()}
     assert len(symbols) == len(BINARY_OPERATORS) + len(COMPARISONS)

@@ -15,16 +15,8 @@ from typing import Any
 import numpy as np
 
 from dpverify.certifying.language.arithmetic import BINARY, COMPARISONS
-from dpverify.certifying.language.functions import (
-    ARRAY,
-    CHANGES,
-    COPIES,
-    DICT,
-    DRAWS,
-    FIELDS,
-    LIST,
-    known,
-)
+from dpverify.certifying.language.arrays import ARRAY, FIELDS
+from dpverify.certifying.language.functions import CHANGES, COPIES, DICT, DRAWS, LIST, known
 from dpverify.certifying.language.source import Definition, definition_of, place_of
 from dpverify.certifying.language.values import Function, Namespace, Scope, frozen, lifted
 from dpverify.certifying.symbolic.reasons import NotUnderstood

@@ -22,17 +22,10 @@ from dpverify.certifying.language.arithmetic import (
     truth,
     unary,
 )
+from dpverify.certifying.language.arrays import FIELDS
 from dpverify.certifying.language.checked import Program, own_names, target_names
-from dpverify.certifying.language.functions import (
-    FIELDS,
-    WITH_CALLS,
-    Caller,
-    Type,
-    called,
-    items,
-    known,
-    method,
-)
+from dpverify.certifying.language.functions import called, known, method
+from dpverify.certifying.language.python import WITH_CALLS, Caller, Type, items
 from dpverify.certifying.language.values import (
     MOST,
     Array,
