@@ -446,7 +446,7 @@ OPEN = [
     (zipped, "may not have"),
     (nested, "has another one in it"),
     (through_a_generator, "such an expression: GeneratorExp"),
-    (through_an_iterator, "iter is a builtin"),
+    (through_an_iterator, "iter is a function"),
     (while_there_are_more, "such a statement: While"),
     (named_in_an_expression, ":= is not in the language"),
     (weighted, "is not linear"),

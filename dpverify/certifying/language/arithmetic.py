@@ -69,6 +69,7 @@ def described(value: Any) -> str:  # noqa: ANN401
         return "a number"
     names: dict[Any, str] = {
         Grown: "a list that grows with the data",
+        Uniform: "a uniform draw",
         list: "a list",
         tuple: "a tuple",
         dict: "a dictionary",

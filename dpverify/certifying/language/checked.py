@@ -7,6 +7,7 @@ outside must be constants, functions in the language, or functions on the list o
 import ast
 import builtins
 import functools
+import math
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from dpverify.certifying.language.arithmetic import BINARY, COMPARISONS
 from dpverify.certifying.language.arrays import ARRAY, FIELDS
 from dpverify.certifying.language.functions import CHANGES, COPIES, DICT, DRAWS, LIST, known
 from dpverify.certifying.language.source import Definition, definition_of, place_of
-from dpverify.certifying.language.values import Function, Namespace, Scope, frozen, lifted
+from dpverify.certifying.language.values import Applied, Function, Namespace, Scope, frozen, lifted
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.errors import InvalidParameter
 
@@ -42,6 +43,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp)
 _CONSTANTS = (bool, int, float, str, type(None))
 _LIBRARY = (str(Path(np.__file__).parent.parent), str(Path(ast.__file__).parent))
 _LARGEST = 2**53
+_NAMES = {type(f): "function" for f in (len, np.sum, np.exp, math.sin)}
 
 
 @functools.lru_cache(maxsize=1024)
@@ -129,10 +131,15 @@ class Program:
             return self.function(value)
         if type(value) is types.ModuleType:
             return Namespace(vars(value))
+        if type(value) is functools.partial and type(value.func) is types.FunctionType:
+            given = [self.outside(x, where, name) for x in value.args]
+            named = {k: self.outside(x, where, name) for k, x in value.keywords.items()}
+            return Applied(self.function(value.func), given, named)
         try:
             return self._constant(value)
         except NotUnderstood:
-            kind = type(value).__name__
+            kind = "type" if isinstance(value, type) else _NAMES.get(type(value))
+            kind = kind or type(value).__name__
             raise NotUnderstood(
                 f"{name} is a {kind} from outside, which is not in the language", where
             ) from None

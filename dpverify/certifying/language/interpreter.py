@@ -28,6 +28,7 @@ from dpverify.certifying.language.functions import called, known, method
 from dpverify.certifying.language.python import WITH_CALLS, Caller, Type, items
 from dpverify.certifying.language.values import (
     MOST,
+    Applied,
     Array,
     Function,
     Grown,
@@ -90,6 +91,9 @@ class Interpreter:
             if id(function.call) in _CALLERS:
                 given = [self.calls, *given]
             return called(function.name, function.call, given, named)
+        if isinstance(function, Applied):
+            given, named = [*function.given, *given], function.named | named
+            function = function.function
         if not isinstance(function, Function):
             raise refuse(f"it calls {described(function)}")
         scope = Scope(own_names(function.definition), function.scope)

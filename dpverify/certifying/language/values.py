@@ -88,6 +88,15 @@ class Function:
 
 
 @dataclass(eq=False, slots=True)
+class Applied:
+    """A `functools.partial` of a function: some of its arguments are given."""
+
+    function: "Function"
+    given: list[Any]
+    named: dict[str, Any]
+
+
+@dataclass(eq=False, slots=True)
 class Known:
     """A function of Python's or NumPy's that is on the list."""
 
