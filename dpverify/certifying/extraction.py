@@ -1,5 +1,6 @@
 """The trees of a mechanism: on symbols for data of any value, or on given datasets."""
 
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -125,13 +126,20 @@ def takes_epsilon(mechanism: Callable[..., Any]) -> bool:
 
 def parameters(mechanism: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """The parameters of a function as it is called, whatever its attributes say of it."""
+    try:
+        return dict(inspect.signature(_bare(mechanism)).parameters)
+    except (TypeError, ValueError):
+        return {}
+
+
+def _bare(mechanism: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function without attributes."""
+    if type(mechanism) is functools.partial:
+        return functools.partial(_bare(mechanism.func), *mechanism.args, **mechanism.keywords)
     if isinstance(mechanism, types.FunctionType):
         plain = types.FunctionType(
             mechanism.__code__, {}, argdefs=mechanism.__defaults__, closure=mechanism.__closure__
         )
         plain.__kwdefaults__ = mechanism.__kwdefaults__
-        mechanism = plain
-    try:
-        return dict(inspect.signature(mechanism).parameters)
-    except (TypeError, ValueError):
-        return {}
+        return plain
+    return mechanism

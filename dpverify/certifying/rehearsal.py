@@ -340,5 +340,5 @@ def _close(a: Any, b: Any) -> bool:  # noqa: ANN401
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(_close(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, Fraction) and isinstance(b, Fraction):
-        return bool(abs(a - b) <= _TOLERANCE * max(1.0, abs(float(a))))
+        return abs(a - b) <= Fraction(_TOLERANCE) * max(abs(a), abs(b))  # however small they are
     return bool(a == b)

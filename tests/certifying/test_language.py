@@ -469,6 +469,111 @@ def test_a_step_that_is_not_understood_is_open_with_its_line(mechanism: Any) -> 
     assert 0 <= int(found.where.removeprefix("test_language.py:")) - first < lines
 
 
+# What shares memory, or looks at a list while it changes; so small that only a comparison beside
+# the size of the numbers themselves shows it.
+
+
+def ravels_a_slice(x: Any, rng: Rng) -> Any:
+    a = np.array([1e-12 * x, 0.0, 0.0, 0.0])
+    b = a[::2].ravel()  # a copy
+    b[0] = 1e-12 * x + rng.laplace(scale=1e-12)
+    return a[0]
+
+
+def clips_by_nothing(x: Any, rng: Rng) -> Any:
+    a = np.array([1e-12 * x, 0.0])
+    b = np.clip(a, None, None)  # a copy
+    b[0] = 1e-12 * x + rng.laplace(scale=1e-12)
+    return a[0]
+
+
+def extends_by_what_looks_on(x: Any, rng: Rng) -> Any:
+    w: list[int] = []
+    w.extend(len(w) for _ in range(2))
+    return 1e-10 * x * w[1] + rng.laplace(scale=1e-12)
+
+
+def adds_what_looks_on(x: Any, rng: Rng) -> Any:
+    w: list[int] = []
+    w += (len(w) for _ in range(2))
+    return 1e-10 * x * w[1] + rng.laplace(scale=1e-12)
+
+
+def sorts_what_is_empty_meanwhile(x: Any, rng: Rng) -> Any:
+    w = [1, 0]
+    w.sort(key=lambda v: v if len(w) else -v)
+    return 1e-10 * x * w[0] + rng.laplace(scale=1e-12)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ravels_a_slice,
+        clips_by_nothing,
+        extends_by_what_looks_on,
+        adds_what_looks_on,
+        sorts_what_is_empty_meanwhile,
+    ],
+)
+def test_leaks_of_any_size_are_no_proofs(mechanism: Any) -> None:
+    assert dpv.certify(mechanism, NUMBER, ONE).verdict != "proved"
+
+
+NOTHING_DRAWN: list[Callable[..., Any]] = [
+    lambda data, rng: [rng.laplace(0.0, 1.0 - 2.0 * data, size=0), rng.integers(2)][1],
+    lambda data, rng: [rng.binomial(0, 0.5 + data), rng.integers(2)][1],
+    lambda data, rng: [rng.binomial(-data, 0.5), rng.integers(2)][1],
+    lambda data, rng: [rng.geometric(0.5 + data, size=0), rng.integers(2)][1],
+    lambda data, rng: [rng.choice([1, 2], size=0, p=[0.5, 0.5 + data]), rng.integers(2)][1],
+]
+
+
+@pytest.mark.parametrize("number", range(len(NOTHING_DRAWN)))
+def test_parameters_of_no_draws_are_not_passed_over(number: int) -> None:
+    """NumPy looks at them all the same, and raises on one of two neighbors."""
+    found = dpv.certify(NOTHING_DRAWN[number], BIT, dpv.PureDP(epsilon=0.01))
+    assert found.verdict == "open"
+    assert "no draws" in found.tried[0] or "no trials" in found.tried[0]
+
+
+class Greatest:
+    """An object that says it is `max`."""
+
+    __name__ = "max"
+
+    def __hash__(self) -> int:
+        return hash(builtins.max)
+
+    def __eq__(self, other: object) -> bool:
+        return other is builtins.max
+
+    def __call__(self, a: Any, b: Any) -> Any:
+        return 1000.0 + a if 0.123 < a < 0.1230001 else builtins.max(a, b)
+
+
+GREATEST = Greatest()
+
+
+def takes_the_greatest(x: Any, rng: Rng) -> Any:
+    return GREATEST(x, x) + rng.laplace()
+
+
+def test_what_says_that_it_is_a_function_of_the_list_is_not() -> None:
+    found = dpv.certify(takes_the_greatest, NUMBER, ONE)
+    assert "GREATEST is a Greatest from outside" in found.tried[0]
+
+
+def test_a_signature_of_a_partial_function_is_not_believed() -> None:
+    def mechanism(x: Any, rng: Rng, epsilon: float = 100.0) -> Any:
+        return x + rng.laplace(scale=1.0 / epsilon)
+
+    partial = functools.partial(mechanism)
+    partial.__signature__ = inspect.signature(  # type: ignore[attr-defined]
+        lambda x, rng, epsilon: (x, rng, epsilon)
+    )
+    assert dpv.certify(partial, NUMBER, ONE).refuted
+
+
 # The interpreter does what Python does.
 
 ATOMS = ["x", "y", "k", "j", "b", "c", "a", "ai", "ab", "l", "lf", "t", "m", "e", "s", "None"]

@@ -236,7 +236,7 @@ def np_clip(a: Any, a_min: Any = None, a_max: Any = None, **named: Any) -> Any: 
     low, high = named.pop("min", a_min), named.pop("max", a_max)
     if named:
         raise refuse("np.clip is understood with values and bounds only")
-    made = a if is_number(a) or isinstance(a, Array) else as_array(a)
+    made = a if is_number(a) else as_array(a)  # without bounds, too, a new array
     if low is not None:
         made = np_maximum(made, low)
     return made if high is None else np_minimum(made, high)
@@ -411,6 +411,12 @@ def _reshaped(own: Array, /, *shape: Any) -> Array:  # noqa: ANN401
         raise refuse("it raises ValueError: the array has no such shape") from None
 
 
+def _raveled(own: Array, /) -> Array:
+    """A view of what lies in one piece, else a copy."""
+    _check_shared(own)
+    return Array(own.cells.ravel(), own.kind)
+
+
 def _check_shared(own: Array) -> None:
     """Whether a table shares its numbers with its new shape depends on how it lies in memory."""
     if own.cells.ndim > 1 and own.cells.flags.writeable:
@@ -434,7 +440,7 @@ ARRAY: dict[str, Callable[..., Any]] = {
     "argmin": np_arg("argmin"), "argmax": np_arg("argmax"), "cumsum": np_cumsum,
     "clip": _array_clip, "any": np_any, "all": np_all, "dot": np_dot, "argsort": np_argsort,
     "copy": lambda own: Array(own.cells.copy(), own.kind), "reshape": _reshaped,
-    "ravel": lambda own: _reshaped(own, -1), "astype": _astype,
+    "ravel": _raveled, "astype": _astype,
     "flatten": lambda own: Array(own.cells.flatten(), own.kind),
     "tolist": lambda own: _nested(own.cells),
 }  # fmt: skip

@@ -24,7 +24,7 @@ from dpverify.certifying.language.python import (
     Caller,
     Type,
     in_order,
-    listed,
+    items,
 )
 from dpverify.certifying.language.values import (
     MOST,
@@ -48,14 +48,13 @@ NAMED = {
 
 def known(value: Any) -> Known | Type | None:  # noqa: ANN401
     """A function of Python's or NumPy's, if it is on the list."""
-    try:
-        found = BUILTINS.get(value) or MATH.get(value) or NUMPY.get(value)
-        kind = TYPES.get(value) if isinstance(value, type) else None
-    except TypeError:
-        return None
-    if kind is not None:
-        return kind
-    return None if found is None else Known(value.__name__, found)
+    return _KNOWN.get(id(value))
+
+
+_KNOWN: dict[int, Known | Type] = {id(kind): made for kind, made in TYPES.items()}
+"""By identity: another object may say that it is equal to one of these. All of them live on."""
+for _listed_ones in (BUILTINS, MATH, NUMPY):
+    _KNOWN |= {id(f): Known(f.__name__, call) for f, call in _listed_ones.items()}
 
 
 # Methods.
@@ -81,7 +80,11 @@ def _append(own: Any, value: Any, /) -> None:  # noqa: ANN401
 
 
 def _extend(own: list[Any], values: Any, /) -> None:  # noqa: ANN401
-    own.extend(listed(values))
+    """A list or a tuple at once; all else one by one, as it may ask for the list meanwhile."""
+    if type(values) in {list, tuple}:
+        own.extend(values)
+    for value in () if type(values) in {list, tuple} else items(values):
+        _append(own, value)
 
 
 def _pop(own: list[Any], at: Any = -1, /) -> Any:  # noqa: ANN401
@@ -104,7 +107,13 @@ def _reverse(own: list[Any], /) -> None:
 
 
 def _sort(calls: Caller, own: list[Any], /, *, key: Any = None, reverse: Any = False) -> None:  # noqa: ANN401
-    own[:] = in_order(calls, own, key=key, reverse=reverse)
+    """While it is sorted, a list is empty for all who look at it."""
+    found = own.copy()
+    own.clear()
+    made = in_order(calls, found, key=key, reverse=reverse)
+    if own:
+        raise refuse("it raises ValueError: a list is changed while it is sorted")
+    own.extend(made)
 
 
 LIST = _list_methods()
@@ -168,6 +177,8 @@ def _drawn(name: str, own: SymbolicGenerator, /, *given: Any, **named: Any) -> A
     both = dict(zip(places, given, strict=False)) | named
     if len(both) != len(given) + len(named):
         raise refuse(f"rng.{name} is given one argument twice")
+    if name == "binomial" and whole(both.get("n")) < 1:
+        raise refuse("rng.binomial of no trials, or of fewer, is not understood")
     if name == "shuffle":
         return _shuffled(own, both["x"])
     found = getattr(own, name)(**{key: _handed(key, value) for key, value in both.items()})
@@ -181,6 +192,8 @@ def _received(found: Any) -> Any:  # noqa: ANN401
 def _handed(name: str, value: Any) -> Any:  # noqa: ANN401
     """An argument of a draw, as the generator takes it."""
     if name == "size":
+        if value is not None and 0 in shaped(value):
+            raise refuse("it makes no draws, with parameters that are looked at all the same")
         return None if value is None else shaped(value)
     if name == "endpoint":
         return truth(value)

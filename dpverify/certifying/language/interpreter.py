@@ -276,7 +276,7 @@ class Interpreter:
                 raise refuse("it changes its data, or a constant from outside")
             if isinstance(value, Array):
                 raise refuse("it adds an array to a list, in place")
-            own.extend(list(items(value)))
+            method(own, "extend", self.held)[0](own, value)
             return own
         made = binary(BINARY[type(op)], own, value)
         if not isinstance(own, Array):
