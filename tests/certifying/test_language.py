@@ -290,6 +290,20 @@ def test_the_code_must_be_that_of_the_source() -> None:
     assert "source cannot be read" in dpv.certify(names["mechanism"], NUMBER, ONE).reason
 
 
+HOLDS_ITSELF: list[Any] = []
+HOLDS_ITSELF.append(HOLDS_ITSELF)
+LONG = [0.0] * 200_000
+
+
+@pytest.mark.parametrize(("held", "said"), [(HOLDS_ITSELF, "nested"), (LONG, "LONG is a list")])
+def test_what_is_too_deep_or_too_long_is_open(held: Any, said: str) -> None:
+    first = [lambda x, rng: x + HOLDS_ITSELF[0] + rng.laplace()]
+    other = [lambda x, rng: x + LONG[0] + rng.laplace()]
+    found = dpv.certify((first if held is HOLDS_ITSELF else other)[0], NUMBER, ONE)
+    assert found.verdict == "open"
+    assert said in found.reason
+
+
 def test_builtins_of_its_own_are_refused() -> None:
     def mechanism(x: Any, rng: Rng) -> Any:
         return abs(x) + rng.laplace(scale=1.0)

@@ -241,6 +241,8 @@ def lifted(value: Any) -> Any:  # noqa: ANN401
         return checked(value) if kind is int else value
     if kind in {np.float64, np.int64, np.bool_, np.str_}:
         return lifted(value.item())
+    if kind in {list, tuple, dict, np.ndarray} and _size(value) > MOST:
+        raise refuse("it uses a list from outside, or data, that are too long")
     if kind in {list, tuple}:
         return kind(map(lifted, value))
     if kind is dict and all(type(key) in {str, int} for key in value):
@@ -248,6 +250,10 @@ def lifted(value: Any) -> Any:  # noqa: ANN401
     if kind is np.ndarray and value.ndim:
         return _lifted_array(value)
     raise refuse(f"it uses a {kind.__name__}, which is not in the language")
+
+
+def _size(value: Any) -> int:  # noqa: ANN401
+    return int(value.size) if isinstance(value, np.ndarray) else len(value)
 
 
 def _lifted_array(value: Any) -> Array:  # noqa: ANN401
