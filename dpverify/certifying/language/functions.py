@@ -48,14 +48,17 @@ NAMED = {
 
 def known(value: Any) -> Known | Type | None:  # noqa: ANN401
     """A function of Python's or NumPy's, if it is on the list."""
-    try:
-        found = BUILTINS.get(value) or MATH.get(value) or NUMPY.get(value)
-        kind = TYPES.get(value) if isinstance(value, type) else None
-    except TypeError:
+    function, found = _BY_IDENTITY.get(id(value), (None, None))
+    if function is not value or found is None:
         return None
-    if kind is not None:
-        return kind
-    return None if found is None else Known(value.__name__, found)
+    return found if isinstance(found, Type) else Known(function.__name__, found)
+
+
+_BY_IDENTITY: dict[int, tuple[Any, Any]] = {  # an object may say of itself that it equals another
+    id(function): (function, found)
+    for table in (BUILTINS, MATH, NUMPY, TYPES)
+    for function, found in table.items()
+}
 
 
 # Methods.
