@@ -74,10 +74,11 @@ def certify(
 ) -> Certificate:
     """Prove that `mechanism(data, rng)` keeps its claim on all neighbors, or refute it.
 
-    The function is run on symbols for data and noise, so it must be ordinary code whose arithmetic
-    is linear; what is not understood makes the certificate "open", with the line. The claim is a
-    guarantee, or a mechanism that states one; with the class `PureDP` itself, for every ε: the
-    mechanism is then called as `mechanism(data, rng, epsilon)`.
+    The function is not run: its source is read, in a closed part of Python, and computed on symbols
+    for data and noise, so its arithmetic with these must be linear. What is not in the language, or
+    not understood, makes the certificate "open", with the line. The claim is a guarantee, or a
+    mechanism that states one; with the class `PureDP` itself, for every ε: the mechanism is then
+    called as `mechanism(data, rng, epsilon)`.
 
     >>> import dpverify as dpv
     >>> from dpverify import schema
@@ -94,6 +95,8 @@ def certify(
         Program(mechanism)
     except NotUnderstood as reason:
         return _refused(reason, attempt.claim)
+    except RecursionError:
+        return _refused(NotUnderstood("it is nested too deeply to be read"), attempt.claim)
     return attempt.certificate()
 
 

@@ -39,6 +39,7 @@ from dpverify.certifying.symbolic.outputs import plain_output
 from dpverify.certifying.symbolic.reading import unit_of
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import Limits, Shared, SymbolicRun, current
+from dpverify.certifying.symbolic.symbols import Symbolic
 from dpverify.schema import Answers, Number, Records
 
 # ruff: noqa: ANN401, S102, S307
@@ -288,6 +289,76 @@ def test_the_code_must_be_that_of_the_source() -> None:
     names: dict[str, Any] = {}
     exec("def mechanism(x, rng):\n    return x + rng.laplace(scale=1.0)", names)
     assert "source cannot be read" in dpv.certify(names["mechanism"], NUMBER, ONE).reason
+
+
+class EqualToAll(type):
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+    def __hash__(cls) -> int:
+        return hash(float)
+
+
+class Pretended(metaclass=EqualToAll):
+    """Says that it is a float, and that it is `abs`."""
+
+    __class__ = float  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash(abs)
+
+    def __radd__(self, other: Any) -> Any:
+        return other
+
+    def __call__(self, value: Any) -> Any:
+        return value
+
+
+PRETENDED, SYMBOL = Pretended(), Symbolic.symbol("n0")
+OBJECTS = np.array([1, 2.0], dtype=object)
+
+
+def adds_a_pretended_number(x: Any, rng: Rng) -> Any:
+    return x + PRETENDED + rng.laplace(scale=1.0)
+
+
+def calls_a_pretended_function(x: Any, rng: Rng) -> Any:
+    return PRETENDED(x) + rng.laplace(scale=1.0)
+
+
+def adds_a_symbol(x: Any, rng: Rng) -> Any:
+    return x + SYMBOL + rng.laplace(scale=1.0)
+
+
+def adds_objects(x: Any, rng: Rng) -> Any:
+    return x + OBJECTS[0] + rng.laplace(scale=1.0)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [adds_a_pretended_number, calls_a_pretended_function, adds_a_symbol, adds_objects],
+)
+def test_types_are_what_they_are_and_not_what_they_say(mechanism: Any) -> None:
+    found = dpv.certify(mechanism, NUMBER, ONE)
+    assert found.verdict == "open"
+    assert "from outside, which is not in the language" in found.reason
+
+
+HOLDS_ITSELF: list[Any] = []
+HOLDS_ITSELF.append(HOLDS_ITSELF)
+LONG = [0.0] * 200_000
+
+
+@pytest.mark.parametrize(("held", "said"), [(HOLDS_ITSELF, "nested"), (LONG, "LONG is a list")])
+def test_what_is_too_deep_or_too_long_is_open(held: Any, said: str) -> None:
+    first = [lambda x, rng: x + HOLDS_ITSELF[0] + rng.laplace()]
+    other = [lambda x, rng: x + LONG[0] + rng.laplace()]
+    found = dpv.certify((first if held is HOLDS_ITSELF else other)[0], NUMBER, ONE)
+    assert found.verdict == "open"
+    assert said in found.reason
 
 
 def test_builtins_of_its_own_are_refused() -> None:

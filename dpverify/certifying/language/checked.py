@@ -7,7 +7,6 @@ outside must be constants, functions in the language, or functions on the list o
 import ast
 import builtins
 import functools
-import math
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,7 +42,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp)
 _CONSTANTS = (bool, int, float, str, type(None))
 _LIBRARY = (str(Path(np.__file__).parent.parent), str(Path(ast.__file__).parent))
 _LARGEST = 2**53
-_NAMES = {type(f): "function" for f in (len, np.sum, np.exp, math.sin)}
+_FUNCTIONS = (type(len), type(np.sum), type(np.exp))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -90,7 +89,7 @@ class Program:
         self.main = self.function(mechanism)
 
     def _constant(self, value: Any) -> Any:  # noqa: ANN401
-        return frozen(lifted(value), self.held)
+        return frozen(lifted(value, symbols=False), self.held)
 
     def function(self, function: types.FunctionType) -> Function:
         """A function in the language, after its source was checked."""
@@ -138,7 +137,8 @@ class Program:
         try:
             return self._constant(value)
         except NotUnderstood:
-            kind = "type" if isinstance(value, type) else _NAMES.get(type(value))
+            function = any(type(value) is kind for kind in _FUNCTIONS)
+            kind = "type" if isinstance(value, type) else "function" if function else None
             kind = kind or type(value).__name__
             raise NotUnderstood(
                 f"{name} is a {kind} from outside, which is not in the language", where

@@ -48,13 +48,17 @@ NAMED = {
 
 def known(value: Any) -> Known | Type | None:  # noqa: ANN401
     """A function of Python's or NumPy's, if it is on the list."""
-    return _KNOWN.get(id(value))
+    function, found = _BY_IDENTITY.get(id(value), (None, None))
+    if function is not value or found is None:
+        return None
+    return found if isinstance(found, Type) else Known(function.__name__, found)
 
 
-_KNOWN: dict[int, Known | Type] = {id(kind): made for kind, made in TYPES.items()}
-"""By identity: another object may say that it is equal to one of these. All of them live on."""
-for _listed_ones in (BUILTINS, MATH, NUMPY):
-    _KNOWN |= {id(f): Known(f.__name__, call) for f, call in _listed_ones.items()}
+_BY_IDENTITY: dict[int, tuple[Any, Any]] = {  # an object may say of itself that it equals another
+    id(function): (function, found)
+    for table in (BUILTINS, MATH, NUMPY, TYPES)
+    for function, found in table.items()
+}
 
 
 # Methods.

@@ -3,6 +3,7 @@
 import ast
 import linecache
 import types
+import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -37,8 +38,10 @@ def place_of(function: types.FunctionType) -> str:
 @lru_cache(maxsize=64)
 def _read(text: str, filename: str) -> tuple[list[types.CodeType], list[Definition]]:
     try:
-        compiled = compile(text, filename, "exec", dont_inherit=True)
-        tree = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were given when it was imported
+            compiled = compile(text, filename, "exec", dont_inherit=True)
+            tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return [], []
     found = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda))]

@@ -232,22 +232,35 @@ def checked(value: Any) -> Any:  # noqa: ANN401
     return value
 
 
-def lifted(value: Any) -> Any:  # noqa: ANN401
-    """A value of Python's or NumPy's as one of the language; raises on all others."""
+def lifted(value: Any, *, symbols: bool = True) -> Any:  # noqa: ANN401
+    """A value of Python's or NumPy's as one of the language; raises on all others.
+
+    Types are compared by identity: a class may say of itself that it equals any other.
+    """
     kind = type(value)
-    if kind in _ATOMS or kind in {Symbolic, Uniform}:
+    if _is_one(kind, _ATOMS) or (symbols and _is_one(kind, (Symbolic, Uniform))):
         if kind is float and value != value:  # noqa: PLR0124
             raise refuse("it uses an undefined number, NaN")
         return checked(value) if kind is int else value
-    if kind in {np.float64, np.int64, np.bool_, np.str_}:
+    if _is_one(kind, (np.float64, np.int64, np.bool_, np.str_)):
         return lifted(value.item())
-    if kind in {list, tuple}:
-        return kind(map(lifted, value))
-    if kind is dict and all(type(key) in {str, int} for key in value):
-        return {key: lifted(part) for key, part in value.items()}
-    if kind is np.ndarray and value.ndim:
+    if _is_one(kind, (list, tuple, dict, np.ndarray)) and _size(value) > MOST:
+        raise refuse("it uses a list from outside, or data, that are too long")
+    if kind is list or kind is tuple:
+        return kind(lifted(part, symbols=symbols) for part in value)
+    if kind is dict and all(_is_one(type(key), (str, int)) for key in value):
+        return {key: lifted(part, symbols=symbols) for key, part in value.items()}
+    if kind is np.ndarray and value.ndim and (symbols or value.dtype != object):
         return _lifted_array(value)
     raise refuse(f"it uses a {kind.__name__}, which is not in the language")
+
+
+def _is_one(kind: type, kinds: tuple[type, ...]) -> bool:
+    return any(kind is each for each in kinds)
+
+
+def _size(value: Any) -> int:  # noqa: ANN401
+    return int(value.size) if isinstance(value, np.ndarray) else len(value)
 
 
 def _lifted_array(value: Any) -> Array:  # noqa: ANN401
