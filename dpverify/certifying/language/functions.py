@@ -86,8 +86,8 @@ def _append(own: Any, value: Any, /) -> None:  # noqa: ANN401
 def _extend(own: list[Any], values: Any, /) -> None:  # noqa: ANN401
     """A list or a tuple at once; all else one by one, as it may ask for the list meanwhile."""
     if type(values) in {list, tuple}:
-        own.extend(values)
-    for value in () if type(values) in {list, tuple} else items(values):
+        values = iter(list(values))  # itself, perhaps
+    for value in items(values):
         _append(own, value)
 
 
