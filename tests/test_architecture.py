@@ -34,7 +34,7 @@ LAYERS: dict[str, tuple[str, ...]] = {  # of a package: its modules and folders,
         *("sharing", "search", "bands", "one_run", "batches", "training"),
     ),
     "dpverify.certifying": (  # the checker knows nothing of what it checks
-        *("checking", "symbolic", "extracting", "any_length", "rehearsal"),
+        *("checking", "symbolic", "language", "extraction", "any_length", "rehearsal"),
         *("searching", "certificate", "releases", "certify"),
     ),
 }

@@ -29,7 +29,10 @@ REAL_ARITHMETIC = (
     "which no bounds are declared stay within 32 bits"
 )
 INTERRUPTED = "interrupted"
-STUCK = "it calls into C, and does not come back"
+PLAIN_TYPES = (
+    "numbers are Python's, or of float64 and int64: real ones floats and whole ones ints, in lists "
+    "or arrays as the schema draws them"
+)
 NO_OTHER_INPUT = "the output depends on the data and on rng alone"
 _GROUNDS: dict[str, tuple[Theorem, ...]] = {  # by method
     "alignment": (ALIGNMENT,),
@@ -40,7 +43,7 @@ _GROUNDS: dict[str, tuple[Theorem, ...]] = {  # by method
     "gaussian event": (EXACT_PROFILE,),
 }
 SYMBOLIC_RUN = "the comparisons of the mechanism are those that its symbolic run made"
-ASSUMES = (REAL_ARITHMETIC, NO_OTHER_INPUT, SYMBOLIC_RUN)
+ASSUMES = (REAL_ARITHMETIC, PLAIN_TYPES, NO_OTHER_INPUT, SYMBOLIC_RUN)
 _STATED = {  # by the kind of a claim about releases
     "pure": ("epsilon",),
     "approx": ("epsilon", "delta"),
@@ -122,11 +125,6 @@ class Certificate:
     def interrupted(self) -> bool:
         """Whether it is open because the work was stopped from the keyboard."""
         return self.verdict == "open" and self.reason == INTERRUPTED
-
-    @property
-    def stuck(self) -> bool:
-        """Whether it is open because a call of the mechanism could not be stopped."""
-        return self.verdict == "open" and self.reason.endswith(STUCK)
 
     def pair(self, relation: Relation) -> Pair:
         """The dominating pair of a mechanism that was proved: it composes like any other."""

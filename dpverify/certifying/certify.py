@@ -10,19 +10,16 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from dpverify.certifying.any_length.automaton import automaton
 from dpverify.certifying.certificate import (
     ASSUMES,
     INTERRUPTED,
-    STUCK,
     Certificate,
     Disproof,
 )
 from dpverify.certifying.checking import Invalid, verify
-from dpverify.certifying.extracting.calling import check_callable
-from dpverify.certifying.extracting.extraction import Extraction
+from dpverify.certifying.extraction import Extraction
+from dpverify.certifying.language.checked import Program, check_callable
 from dpverify.certifying.rehearsal import rehearse, rehearse_steps
 from dpverify.certifying.releases import SumsAttempt
 from dpverify.certifying.searching.alignment import align
@@ -34,8 +31,8 @@ from dpverify.certifying.searching.refuting import SLACK, Found, readable, searc
 from dpverify.certifying.symbolic.exact import ZERO, EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.plain import plain_claim, plain_laws, plain_schema, plain_tree
 from dpverify.certifying.symbolic.reading import unit_of
-from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
-from dpverify.certifying.symbolic.running import Limits, line_of
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Limits
 from dpverify.certifying.symbolic.schemas import (
     Rows,
     concrete,
@@ -50,10 +47,10 @@ from dpverify.certifying.symbolic.schemas import (
     plain_rows,
     rational,
 )
-from dpverify.certifying.symbolic.watching import endless_at, watched
+from dpverify.certifying.symbolic.watching import watched
 from dpverify.claims import Claimable, ProfileClaim, read_claim
 from dpverify.errors import InvalidParameter, NotSupported, check_positive, shown
-from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 from dpverify.schema import Schema
 from dpverify.waiting import telling
 
@@ -77,10 +74,11 @@ def certify(
 ) -> Certificate:
     """Prove that `mechanism(data, rng)` keeps its claim on all neighbors, or refute it.
 
-    The function is run on symbols for data and noise, so it must be ordinary code whose arithmetic
-    is linear; what is not understood makes the certificate "open", with the line. The claim is a
-    guarantee, or a mechanism that states one; with the class `PureDP` itself, for every ε: the
-    mechanism is then called as `mechanism(data, rng, epsilon)`.
+    The function is not run: its source is read, in a closed part of Python, and computed on symbols
+    for data and noise, so its arithmetic with these must be linear. What is not in the language, or
+    not understood, makes the certificate "open", with the line. The claim is a guarantee, or a
+    mechanism that states one; with the class `PureDP` itself, for every ε: the mechanism is then
+    called as `mechanism(data, rng, epsilon)`.
 
     >>> import dpverify as dpv
     >>> from dpverify import schema
@@ -93,28 +91,28 @@ def certify(
     check_callable(mechanism)
     check_positive("seconds", seconds)
     attempt = _attempt(mechanism, schema, claim, seconds)
-    limit, more = max(4.0, seconds / 4), (1.0,) if claim is PureDP else ()
-    where = endless_at(lambda: _run_once(mechanism, schema, more), limit, _MOST_MEMORY)
-    if where is None:
-        return attempt.certificate()
-    reason = f"{where}: {STUCK}"
+    try:
+        Program(mechanism)
+    except NotUnderstood as reason:
+        return _refused(reason, attempt.claim)
+    except RecursionError:
+        return _refused(NotUnderstood("it is nested too deeply to be read"), attempt.claim)
+    return attempt.certificate()
+
+
+def _refused(reason: NotUnderstood, claim: Guarantee | None) -> Certificate:
+    """Of a mechanism that is not in the language: nothing of it was computed."""
     return Certificate(
         verdict="open",
         scope="",
-        reason=reason,
-        claim=attempt.claim,
+        reason=str(reason),
+        claim=claim,
         method="none",
-        where=where,
-        tried=(reason,),
-        seconds=limit,
+        where=reason.where,
+        tried=(str(reason),),
+        seconds=0.0,
         evidence={"method": "none"},
     )
-
-
-def _run_once(mechanism: Callable[..., Any], schema: Schema, more: tuple[float, ...]) -> None:
-    candidate, rng = next(schema.patterns()), np.random.default_rng(0)
-    for data in (candidate.left, candidate.right):
-        mechanism(data, rng, *more)
 
 
 def _attempt(
@@ -182,8 +180,6 @@ class _Attempt:
                     found = method()
             except NotUnderstood as reason:
                 self._note(reason)
-                if isinstance(reason, Remembers):
-                    return self._open()
                 continue
             except (NotSupported, Invalid) as reason:
                 self.tried.append(str(reason))
@@ -202,7 +198,6 @@ class _Attempt:
 
     def _note(self, reason: NotUnderstood) -> None:
         """The last reason is what an open certificate tells, with its line."""
-        reason.where = reason.where or line_of(reason)
         self.where = reason.where or self.where
         self.tried.append(str(reason))
 
@@ -252,8 +247,6 @@ class _Attempt:
         try:
             with watched(min(_BEYOND, self.seconds / 6), _MOST_MEMORY):
                 return self._inducted(wider)
-        except Remembers:
-            raise
         except (NotUnderstood, NotSupported):
             return None
 

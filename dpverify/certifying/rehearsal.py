@@ -1,78 +1,35 @@
 """Run a mechanism on plain numbers and on symbols with the same draws: the outputs must agree.
 
-A mechanism may look at types or at bits, where symbols differ from what they stand for. Rehearsals
-on random datasets find such differences; they are a test of the symbolic run, not a proof of it.
-
-Where a mechanism asks something that symbols answer otherwise, what follows may be seldom. So all
-values that it computes on the way are compared too, one by one: the answer itself is one of them.
+What a step of the language does to symbols is what Python does to numbers; should the interpreter
+of the language be wrong, a rehearsal may find it. It is a test of the symbolic run, not a proof.
 """
 
 import math
-import re
-import sys
-import types
-from array import array
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import zip_longest
-from pathlib import Path
-from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from dpverify.certifying.any_length.automaton import Automaton
-from dpverify.certifying.extracting.calling import is_of_library
-from dpverify.certifying.extracting.contained import reachable
-from dpverify.certifying.extracting.extraction import Extraction
-from dpverify.certifying.extracting.noting import Lazy, Noter, Site, is_noted, noted, told_to
+from dpverify.certifying.extraction import Extraction
+from dpverify.certifying.language.functions import DRAWS
 from dpverify.certifying.symbolic.exact import ExactNumber
 from dpverify.certifying.symbolic.generator import SymbolicGenerator, check_plain
 from dpverify.certifying.symbolic.outputs import filled, is_number, merged
 from dpverify.certifying.symbolic.outputs import values as values_of
 from dpverify.certifying.symbolic.points import PathPoint, Row, as_float, point_on, valued
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.running import (
-    Course,
-    NoiseLaw,
-    Shared,
-    SymbolicRun,
-    current,
-    is_library,
-    once,
-)
+from dpverify.certifying.symbolic.running import Course, NoiseLaw, Shared, SymbolicRun, once
 from dpverify.certifying.symbolic.schemas import Rows, concrete, lengths, rows_of, same_length
-from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, Uniform, refuse
+from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic
 from dpverify.errors import InvalidParameter
 from dpverify.schema import Schema, Vector
 
 _RUNS = 12
 _TOLERANCE = 1e-9
 _OTHERWISE = "it returns something else on plain numbers than on symbols"
-_ELSEWHERE = "it computes something else on plain numbers than on symbols"
-_UNREAD = "its source cannot be read, to compare what it computes on numbers and on symbols"
 _TOO_CLOSE = "it compares numbers that are too close for floats, which then compute something else"
-_TOO_MUCH = "it computes too much to compare it on numbers and on symbols"
-_MOST_VALUES = 2_000_000  # of one run
-_DEEPEST = 20
-_SMALL = 1e-12  # beside the largest value before it
-
-Values: TypeAlias = list[tuple[Site, Any, bool]]
-"""All that one run computed; and whether a comparison just before was too close for floats."""
-_INSIDE = re.compile("__[a-z]+__")
-_OF_NAMED_TUPLES = {"_tuple_new", "__builtins__", "__name__"}
-_OF_DATACLASSES = {
-    *("__class__", "__post_init__", "__setattr__", "__delattr__", "__qualname__"),
-    *("NotImplemented", "hash", "type", "cls", "super", "FrozenInstanceError"),
-}
-_SEQUENCES = {deque, bytes, bytearray, range, array}
-_NAMES = dict[str, int]()
-_VIEWS: set[type] = {type(_NAMES.keys()), type(_NAMES.values()), type(_NAMES.items())}
-_METHODS = {types.MethodType, types.BuiltinMethodType, types.MethodWrapperType}
-ANY = "?"  # a value that is not looked into
 
 
 class DrawScript:
@@ -186,24 +143,24 @@ class PlainGenerator(SymbolicGenerator):
     def _centered(self, center: Any) -> float:  # noqa: ANN401
         return float(center)
 
-    def random(self, size: Any = None, **more: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+    def random(self, size: Any = None, **more: Any) -> Any:  # noqa: ANN401
         check_plain("random", more)
         draws = [self._guided._script.uniform() for _ in range(math.prod(_shape(size)))]  # noqa: SLF001
         return draws[0] if size is None else np.array(draws).reshape(_shape(size))
 
-    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
-        found = super().__getattribute__(name)
-        return _plainly(name, found) if name in SymbolicGenerator._KNOWN else found  # noqa: SLF001
-
 
 def _plainly(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    def draw(*given: Any, **named: Any) -> Any:  # noqa: ANN401
-        found = method(*given, **named)
+    def draw(self: PlainGenerator, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+        found = method(self, *given, **named)
         if isinstance(found, np.ndarray) and found.dtype == object:
             return found.astype(np.int64 if name in {"geometric", "integers"} else np.float64)
         return float(found) if isinstance(found, np.floating) and name != "choice" else found
 
     return draw
+
+
+for _name in DRAWS:
+    setattr(PlainGenerator, _name, _plainly(_name, getattr(PlainGenerator, _name)))
 
 
 def _shape(size: Any) -> tuple[int, ...]:  # noqa: ANN401
@@ -220,23 +177,16 @@ def rehearse(extraction: Extraction, datasets: Sequence[Rows] | None = None) -> 
     """
     rng = np.random.default_rng(7)
     keys = lengths(extraction.schema) if datasets is None else datasets
-    with _telling(extraction):
-        _rehearse_paths(extraction, keys, rng)
-        for seed in range(_RUNS):
-            if datasets is None:
-                data = extraction.schema.draw(rng)
-                known, symbols = extraction.named(data)
-            else:
-                rows = datasets[int(rng.integers(len(datasets)))]
-                data, symbols = (concrete(extraction.schema, rows) for _ in range(2))
-                known = {}
-            found, expected = _both(extraction, data, symbols, DrawScript(seed), known)
-            if not _agree(found, expected):
-                raise NotUnderstood(_OTHERWISE)
-
-
-def _telling(extraction: Extraction) -> AbstractContextManager[None]:
-    return noted([*reachable(extraction.mechanism), *reachable(extraction.prepared)])
+    _rehearse_paths(extraction, keys, rng)
+    for seed in range(_RUNS):
+        if datasets is None:
+            data = extraction.schema.draw(rng)
+            known, symbols = extraction.named(data)
+        else:
+            rows = datasets[int(rng.integers(len(datasets)))]
+            data, symbols = (concrete(extraction.schema, rows) for _ in range(2))
+            known = {}
+        _both(extraction, data, symbols, DrawScript(seed), known)
 
 
 def _both(
@@ -245,169 +195,15 @@ def _both(
     symbols: Any,  # noqa: ANN401
     script: DrawScript,
     known: dict[str, float],
-) -> tuple[Any, Any]:
-    """What comes out on plain numbers and on symbols, if all values on the way are the same."""
-    plain, guided = Values(), Values()
-    with told_to(_noter(plain)), _read_only():
-        found = _plainly_run(extraction, data, script)
-    with told_to(_noter(guided)):
-        expected = _guided(extraction, symbols, script, known)
-    _check_values(plain, guided)
-    return found, expected
-
-
-def _noter(values: Values) -> Noter:
-    tokens = _Tokens()
-
-    def note(site: Site, value: Any) -> None:  # noqa: ANN401
-        run = current.get()
-        guided = isinstance(run, GuidedRun)
-        values.append((site, tokens.of(value), guided and run.close))  # type: ignore[union-attr]
-        if tokens.left < 0:
-            raise refuse(_TOO_MUCH)
-        if guided:
-            run.close = False  # type: ignore[union-attr]
-
-    return note
-
-
-class _Tokens:
-    """The values of one run as they are compared: numbers, texts and lists of these.
-
-    All else is numbered in the order in which it comes up, so that two runs agree on which objects
-    are the same: lists of them are compared where no expression shows it.
-    """
-
-    def __init__(self) -> None:
-        self.left = _MOST_VALUES
-        self._numbers = dict[Any, tuple[int, Any]]()  # the objects too: no two have one id
-
-    def of(self, value: Any, depth: int = 0) -> Any:  # noqa: ANN401
-        self.left -= 1
-        kind = type(value)
-        if kind is Symbolic:
-            run = current.get()
-            return run.value(value) if isinstance(run, GuidedRun) else ANY
-        if issubclass(kind, (np.ndarray, np.generic)):
-            value = value.tolist()
-            kind = type(value)
-        if issubclass(kind, (bool, int, float, Fraction)) or value is None:
-            return value
-        if issubclass(kind, str):
-            return ("text", str(value))
-        if kind in {set, frozenset}:
-            return ("set", *sorted(map(repr, value)))
-        parts = _parts(value, kind)
-        if parts is None:
-            return self._object(value, kind)
-        if depth > _DEEPEST or self.left < 0:
-            raise refuse(_TOO_MUCH)
-        return (len(parts), *(self.of(part, depth + 1) for part in parts))
-
-    def _object(self, value: Any, kind: type) -> Any:  # noqa: ANN401
-        if kind is Uniform:
-            return ANY  # it stands for a float, and refuses all but what a float answers alike
-        if value is Lazy:
-            raise refuse("it asks for the type of an iterator")
-        key: Any = id(value)
-        if issubclass(kind, np.dtype):
-            key = str(value)
-        elif kind in _METHODS:
-            key = (id(value.__self__), value.__name__)
-        elif not _is_compared_as_itself(kind):
-            raise refuse(f"it uses a {kind.__name__}, which is not looked into")
-        return ("object", self._numbers.setdefault(key, (len(self._numbers), value))[0])
-
-
-def _parts(value: Any, kind: type) -> Sequence[Any] | None:  # noqa: ANN401
-    """What makes two values of a type equal, if these are their parts."""
-    if issubclass(kind, dict):
-        return [part for pair in value.items() for part in pair]
-    if issubclass(kind, (list, tuple)) or kind in _SEQUENCES:
-        return value  # type: ignore[no-any-return]
-    if kind in _VIEWS:
-        return list(value)
-    if kind is slice:
-        return (value.start, value.stop, value.step)
-    if kind is complex:
-        return (value.real, value.imag)
-    if issubclass(kind, BaseException):
-        return value.args  # type: ignore[no-any-return]
-    if is_dataclass(kind):
-        return [getattr(value, part.name, None) for part in fields(value)]
-    return None
-
-
-def _is_compared_as_itself(kind: type) -> bool:
-    """Whether two values of a type are equal only if they are one, or by code that is noted."""
-    defined = next(base for base in kind.__mro__ if "__eq__" in vars(base))
-    own = defined.__module__.startswith("dpverify.")  # what stands for methods of the rng
-    return defined is object or own or not is_of_library(sys.modules.get(defined.__module__))
-
-
-def _check_values(plain: Values, guided: Values) -> None:
-    peak = 1.0
-    nothing = (("", 0), ANY, False)
-    for one, other in zip_longest(plain, guided, fillvalue=nothing):
-        peak = max(peak, _size(one[1]))
-        if one[0] != other[0] or not _near(one[1], other[1], _SMALL * peak):
-            if other[2]:
-                raise NotUnderstood(_TOO_CLOSE, one[0][0] or other[0][0])
-            raise NotUnderstood(_ELSEWHERE, one[0][0] or other[0][0])
-
-
-def _size(token: Any) -> float:  # noqa: ANN401
-    if not isinstance(token, (int, float, Fraction)):
-        return 0.0
-    size: Any = abs(token)
-    return float(size) if size < sys.float_info.max else 0.0
-
-
-def _near(a: Any, b: Any, small: float) -> bool:  # noqa: ANN401
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(_near(x, y, small) for x, y in zip(a, b, strict=True))
-    if a == b or ANY in (a, b):
-        return True
-    numbers = all(isinstance(x, (int, float, Fraction)) for x in (a, b))
-    if not numbers or (isinstance(a, int) and isinstance(b, int)):
-        return numbers and a != a and b != b  # noqa: PLR0124  # NaN
-    if not math.isfinite(a) or not math.isfinite(b):
-        return math.isnan(a) and math.isnan(b)
-    return bool(abs(a - b) <= _TOLERANCE * max(abs(a), abs(b)) + small)
-
-
-@contextmanager
-def _read_only() -> Iterator[None]:
-    """Within the block, refuse to run code of a mechanism that does not tell its values."""
-    unread: list[str] = []
-
-    def step(frame: FrameType, event: str, _: object) -> None:
-        code = frame.f_code
-        told = is_noted(code) or is_library(frame) or _is_made(frame)
-        if event == "call" and not told:
-            unread.append(f"{Path(code.co_filename).name}:{code.co_firstlineno}")
-
-    before = sys.gettrace()
-    sys.settrace(step)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
-    if unread:
-        raise NotUnderstood(_UNREAD, unread[0])
-
-
-def _is_made(frame: FrameType) -> bool:
-    """Whether code is what Python writes for a named tuple or a dataclass."""
-    code = frame.f_code
-    if not code.co_filename.startswith("<"):
-        return False
-    if code.co_name == "<lambda>":
-        return frame.f_globals.keys() <= _OF_NAMED_TUPLES
-    kind: Any = type(next(iter(frame.f_locals.values()), None))
-    if not is_dataclass(kind) or not _INSIDE.fullmatch(code.co_name):
-        return False
-    return {*code.co_names} <= _OF_DATACLASSES | {part.name for part in fields(kind)}
+) -> Any:  # noqa: ANN401
+    """What comes out on plain numbers, if the same comes out on symbols."""
+    found = _plainly_run(extraction, data, script)
+    script.rewind()
+    run = GuidedRun(extraction.fresh_shared(symbols=bool(known)), script, known)
+    output = once(lambda: extraction.call(symbols, SymbolicGenerator(run)), run)
+    if not _agree(found, _with_values(output, run.value)):
+        raise NotUnderstood(_TOO_CLOSE if run.close else _OTHERWISE, run.where())
+    return found
 
 
 def _rehearse_paths(
@@ -422,8 +218,8 @@ def _rehearse_paths(
         again = _dataset(extraction.schema, key, point)
         known, symbols = extraction.named(again) if isinstance(key, int) else ({}, again)
         script = CourseScript(course, point)
-        found, guided = _both(extraction, data, symbols, script, known)
-        if _agree(found, expected) or (not point.is_clear and _agree(found, guided)):
+        found = _both(extraction, data, symbols, script, known)
+        if _agree(found, expected) or not point.is_clear:
             continue  # where it is not clear, floats decide on another path
         last = course.run.trail[-1][0][-1] if course.run.trail else None
         raise NotUnderstood(_OTHERWISE, last)
@@ -461,18 +257,6 @@ def _plainly_run(extraction: Extraction, data: Any, script: DrawScript) -> Any: 
     return once(lambda: extraction.call_plainly(data, PlainGenerator(run)), run)
 
 
-def _guided(
-    extraction: Extraction,
-    symbols: Any,  # noqa: ANN401
-    script: DrawScript,
-    known: dict[str, float],
-) -> Any:  # noqa: ANN401
-    script.rewind()
-    run = GuidedRun(extraction.fresh_shared(symbols=bool(known)), script, known)
-    output = once(lambda: extraction.call(symbols, SymbolicGenerator(run)), run)
-    return _with_values(output, run.value)
-
-
 def _with_values(output: Any, value: Callable[[Symbolic], float]) -> Any:  # noqa: ANN401
     found = [value(v) for v in values_of(output)]
     if not all(map(math.isfinite, found)):
@@ -494,8 +278,7 @@ def rehearse_steps(automaton: Automaton) -> None:
             continue  # no neighbors
         known, symbols = extraction.named(data) if automaton.values is None else ({}, data)
         records = list(data)
-        with _telling(extraction):
-            plain, _ = _both(extraction, data, symbols, script, known)
+        plain = _both(extraction, data, symbols, script, known)
         script.rewind()
         walked = _walked(automaton, records, script)
         if not _agree(plain, walked):
@@ -557,5 +340,5 @@ def _close(a: Any, b: Any) -> bool:  # noqa: ANN401
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(_close(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, Fraction) and isinstance(b, Fraction):
-        return bool(abs(a - b) <= _TOLERANCE * max(1.0, abs(float(a))))
+        return abs(a - b) <= Fraction(_TOLERANCE) * max(abs(a), abs(b))  # however small they are
     return bool(a == b)

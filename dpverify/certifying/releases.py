@@ -20,13 +20,13 @@ from dpverify.certifying.certificate import (
 from dpverify.certifying.checking import Invalid, verify
 from dpverify.certifying.checking.forms import Form, form
 from dpverify.certifying.checking.sums import deviation
-from dpverify.certifying.extracting.extraction import Extraction
+from dpverify.certifying.extraction import Extraction
 from dpverify.certifying.rehearsal import rehearse
 from dpverify.certifying.searching.sums import bound_releases
 from dpverify.certifying.symbolic.exact import ONE, EpsilonUnit
 from dpverify.certifying.symbolic.outputs import is_noisy_number
 from dpverify.certifying.symbolic.plain import plain_laws, plain_schema, plain_tree
-from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
+from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import Leaf, Limits
 from dpverify.certifying.symbolic.schemas import (
     Rows,
@@ -73,8 +73,6 @@ class SumsAttempt:
             except NotUnderstood as reason:
                 where = where or reason.where
                 self.tried.append(str(reason))
-                if isinstance(reason, Remembers):
-                    break
                 continue
             except (NotSupported, Invalid) as reason:
                 self.tried.append(str(reason))

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from dpverify.auditing.adapters import adapted
 from dpverify.auditing.auditor import audit
 from dpverify.auditing.sampling.drawing import is_vectorized
@@ -17,7 +19,7 @@ from dpverify.auditing.verdict import Refuted, Verdict
 from dpverify.certifying.certificate import INTERRUPTED, Certificate, brief
 from dpverify.certifying.certify import certify
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.watching import memory_limit, watched
+from dpverify.certifying.symbolic.watching import endless_at, memory_limit, watched
 from dpverify.claims import AuditClaim, Claimable, ProfileClaim, read_claim
 from dpverify.deciding.decision import (
     Decided,
@@ -48,6 +50,7 @@ _MOST_MEMORY = 4 << 30
 _MINIMIZING = 0.3  # of what is left of the time after a refutation
 _SUSPECTED = 0.5  # of the level, for the neighbors that were suspected before the audit
 _MOST_SUSPECTS = 4
+_STUCK = "it calls into C, and does not come back"
 _SLOW = "it did not end within its share of the time"
 
 
@@ -192,8 +195,6 @@ class _Ladder:
         self._say("certify", certificate_sentence(found), found)
         if found.interrupted:
             raise KeyboardInterrupt
-        if found.stuck:
-            raise InvalidParameter(f"mechanism={self.name} must end: {found.reason}")
         self.suspects += found.suspects
         match found.verdict:
             case "proved":
@@ -204,7 +205,20 @@ class _Ladder:
             case "refuted":
                 return "refuted", f"{self.name} does not keep {self.claim}: {broken_by(found)}"
             case "open":
+                self._check_ends()
                 return None
+
+    def _check_ends(self) -> None:
+        """A call into C that does not come back could not be stopped later on."""
+        limit = max(4.0, self.seconds / 8)
+        where = endless_at(self._run_once, limit, _MOST_MEMORY)
+        if where is not None:
+            raise InvalidParameter(f"mechanism={self.name} must end: {where}: {_STUCK}")
+
+    def _run_once(self) -> None:
+        candidate, rng = next(self.schema.patterns()), np.random.default_rng(0)
+        for data in (candidate.left, candidate.right):
+            self.mechanism(data, rng)
 
     def _trace(self) -> tuple[Decided, str] | None:
         end = time.monotonic() + min(_TRACING * self.seconds, self._left)

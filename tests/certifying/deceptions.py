@@ -73,6 +73,11 @@ def enter(
     return made
 
 
+def outside(schema: Schema, epsilon: float = 1.0) -> Callable[[Mechanism], Mechanism]:
+    """True, and open: it is not in the language."""
+    return enter(schema, epsilon, true=False)
+
+
 def false(schema: Schema, epsilon: float = 1.0, **more: Any) -> Callable[[Mechanism], Mechanism]:
     return enter(schema, epsilon, true=False, **more)
 
@@ -119,7 +124,7 @@ def nonlocal_cancels(x: Any, rng: Rng) -> Any:
     return total
 
 
-@true(REAL)
+@outside(REAL)
 def nonlocal_adds(x: Any, rng: Rng) -> Any:
     total = x
 
@@ -172,7 +177,7 @@ def walrus_keeps_the_data(x: Any, rng: Rng) -> Any:
     return y
 
 
-@true(REAL)
+@outside(REAL)
 def walrus(x: Any, rng: Rng) -> Any:
     return [y, y] if (y := x + rng.laplace(scale=1.0)) > 0 else [0.0, 0.0]
 
@@ -316,7 +321,7 @@ def shallow_copy(data: Any, rng: Rng) -> Any:
     return int(box[0][0])
 
 
-@true(BITS, 0.0)
+@outside(BITS, 0.0)
 def deep_copy(data: Any, rng: Rng) -> Any:
     box = [[int(rng.integers(2))]]
     other = copy.deepcopy(box)
@@ -969,7 +974,7 @@ def scale_in_decimals(x: Any, rng: Rng) -> Any:
     return x + rng.laplace(scale=float(Decimal("1.0")))
 
 
-@true(REAL)
+@outside(REAL)
 def scale_in_fractions(x: Any, rng: Rng) -> Any:
     return x + rng.laplace(scale=float(Fraction(3, 3)))
 

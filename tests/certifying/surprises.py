@@ -31,6 +31,7 @@ from tests.certifying.deceptions import (
     UNITS,
     Rng,
     false,
+    outside,
     true,
     two_sided,
 )
@@ -939,7 +940,7 @@ def median_of_noisy(data: Any, rng: Rng) -> Any:
     return noisy[1]
 
 
-@true(REAL)
+@outside(REAL)
 def tried_and_finished(x: Any, rng: Rng) -> Any:
     told = [x]
     try:
@@ -975,3 +976,64 @@ def any_length_below(data: Any, rng: Rng) -> Any:
             continue
         return "above"
     return "never"
+
+
+@true(REAL)
+def a_generator_is_used_up(x: Any, rng: Rng) -> Any:
+    once = (v for v in [x])
+    return sum(once) + sum(once) + rng.laplace(scale=1.0)
+
+
+@false(REAL)
+def a_generator_is_late(x: Any, rng: Rng) -> Any:
+    factor = 1
+    late = (v * factor for v in [x])
+    factor = 2
+    return sum(late) + rng.laplace(scale=1.0)
+
+
+@false(REAL)
+def closures_are_late(x: Any, rng: Rng) -> Any:
+    made = [lambda: x * i for i in range(3)]  # noqa: B023
+    return made[0]() + rng.laplace(scale=1.0)
+
+
+@false(REAL)
+def repeated_lists_are_one(x: Any, rng: Rng) -> Any:
+    rows = [[0.0]] * 2
+    rows[0][0] = x
+    rows[1][0] = rows[0][0] * 2
+    return rows[0][0] + rng.laplace(scale=1.0)
+
+
+@false(REAL)
+def a_slice_is_a_view(x: Any, rng: Rng) -> Any:
+    whole = np.array([x, 0.0])
+    part = whole[:1]
+    part *= 3
+    return whole[0] + rng.laplace(scale=1.0)
+
+
+@true(REAL)
+def a_comprehension_keeps_its_names(x: Any, rng: Rng) -> Any:
+    i = x
+    told = [i for i in range(2)]  # noqa: C416
+    return [told, i + rng.laplace(scale=1.0)]
+
+
+@true(UNITS)
+def the_mean_of_none(values: Any, rng: Rng) -> Any:
+    return (sum(values) / len(values) if len(values) else 0.0) + rng.laplace(scale=1.0)
+
+
+@true(REAL)
+def above_minus_infinity(x: Any, rng: Rng) -> Any:
+    best = -math.inf
+    for _ in range(2):
+        best = max(best, x + rng.laplace(scale=2.0))
+    return best
+
+
+@true(PAIR)
+def the_larger_of_tuples(data: Any, rng: Rng) -> Any:
+    return max((v + rng.laplace(scale=2.0), i) for i, v in enumerate(data))[1]

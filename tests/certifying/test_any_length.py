@@ -171,7 +171,8 @@ def _by_identity(values: Any, rng: Any) -> Any:
 
 @pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize(
-    ("mechanism", "reason"), [(_by_eight_bits, "uint8"), (_by_identity, "one object")]
+    ("mechanism", "reason"),
+    [(_by_eight_bits, "dtype other than"), (_by_identity, "`is` of anything but None")],
 )
 def test_two_records_are_read_with_the_same_care(mechanism: Any, reason: str) -> None:
     two = replace(REPLACED, record=Number(low=0, high=100, integer=True), length=2)

@@ -307,40 +307,38 @@ def asleep(data: Any, rng: Rng) -> Any:  # noqa: ANN401
 def test_a_module_that_answers_differently_is_named() -> None:
     found = certify(asleep, ANSWERS, ONE, seconds=5.0)
     assert found.verdict == "open"
-    said = "it uses the module time, whose answers change between calls"
-    assert any(said in text for text in found.tried), found.tried
+    assert "time.sleep is a function from outside" in found.reason
 
 
 OPEN: list[tuple[Any, str]] = [
-    (in_generated_code, "equality"),
-    (in_generated_code_of_ours, "it raises InvalidParameter"),
-    (too_large, "more memory than is allowed"),
-    (too_long, "time or memory"),
+    (in_generated_code, "Reading is a type from outside"),
+    (in_generated_code_of_ours, ".epsilon is not in the language"),
+    (too_large, "too long"),
+    (too_long, "a power that is too large"),
     (noise_without_end, "noises on one path"),
     (until_it_is_small, "comparisons"),
-    (to_and, "without end"),
-    (in_a_set, "key"),
-    (in_c, "plain float"),
+    (to_and, "functions within functions"),
+    (in_a_set, "a set is not in the language"),
+    (in_c, "erf of data, noise"),
     (endless, "time or memory"),
-    (recursion, "without end"),
+    (recursion, "functions within functions"),
     (rejection, "comparisons"),
     (equal_floats, "equality"),
     (keyed, "key"),
     (written, "text"),
     (squared, "not linear"),
-    (hidden, "catches exceptions"),
-    (other_noise, "np.random.default_rng"),
+    (hidden, "try is not in the language"),
+    (other_noise, ".default_rng is not in the language"),
     (grows, "time or memory"),
 ]
 
 
 @pytest.mark.parametrize(("mechanism", "reason"), OPEN, ids=lambda x: getattr(x, "__name__", ""))
 def test_what_is_not_understood_is_open_with_its_line(mechanism: Any, reason: str) -> None:  # noqa: ANN401
-    counted = reason in {"noises on one path", "comparisons", "without end"}  # takes time
+    counted = reason in {"noises on one path", "comparisons"}  # takes time
     found = certify(mechanism, ANSWERS, ONE, seconds=60.0 if counted else 0.4)
     assert found.verdict == "open"
-    slow = mechanism is grows and "does not come back" in found.tried[-1]  # on a busy machine
-    assert slow or any(reason in text for text in found.tried), found.tried
+    assert any(reason in text for text in found.tried), found.tried
     assert found.where is not None
     assert found.where.startswith("test_certify.py:")
     lines = [text.split(": ")[0] for text in found.tried if ".py:" in text]

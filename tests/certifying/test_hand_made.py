@@ -324,7 +324,7 @@ def test_the_scope_is_in_the_words_of_the_checker() -> None:
     )
     assert found.valid
     assert found.scope == "all data that the schema allows, epsilon = 1"
-    assert len(found.assumes) == 3
+    assert len(found.assumes) == 4
 
 
 # Names and programs.

@@ -409,17 +409,17 @@ def through_a_helper(values: Any, rng: Rng) -> Any:
 
 
 FALSE = [
-    (kept_in_a_name_without_a_value, "Try|NameError"),
+    (kept_in_a_name_without_a_value, "try is not in the language"),
     (name_without_a_value, "last, which may be without a value"),
     (by_a_lambda, "a call of lambda"),
     (in_eight_bits, "may not have"),
     (list_begun_anew, "a list that begins within a loop"),
     (through_a_view, "a call of np.zeros"),
-    (number_matched, "such a statement: Match"),
+    (number_matched, "match is not in the language"),
     (number_defined, "such a statement: FunctionDef"),
     (added_in_place, "a call of np.zeros"),
     (shuffled, "a call of rng.shuffle"),
-    (same_object, "one object"),
+    (same_object, "`is` of anything but None"),
     (through_a_global_list, "CELL, which is no constant"),
     (through_a_helper, "a call of _held"),
 ]
@@ -427,17 +427,16 @@ FALSE = [
 _NONE = "no gaps and translations were found"
 _WAYS = "neighbors may take different branches"
 _LOOP = "the data are used other than by a loop"
-_OUT = "it keeps something outside of its local variables"
-_STATE = "may keep a state"
+_SET = "an attribute that is set"
 OPEN = [
-    (in_a_global_list, "it uses .clear, which may keep a state"),
-    (in_a_class, "it uses Held, a type"),
+    (in_a_global_list, ".clear is not in the language"),
+    (in_a_class, _SET),
     (in_a_default, "a default that is a list"),
     (in_a_closure, "may not have"),
     (in_a_dict, "such an expression: Dict"),
     (under_two_names, "such a statement: Assign"),
     (in_a_list_that_was_told, "cell used as a whole"),
-    (in_the_rng, _OUT),
+    (in_the_rng, _SET),
     (in_a_function, "such an expression: Lambda"),
     (by_its_length, "a call of list"),
     (by_its_number, _WAYS),
@@ -447,15 +446,15 @@ OPEN = [
     (zipped, "may not have"),
     (nested, "has another one in it"),
     (through_a_generator, "such an expression: GeneratorExp"),
-    (through_an_iterator, _STATE),
+    (through_an_iterator, "iter is a function"),
     (while_there_are_more, "such a statement: While"),
-    (named_in_an_expression, "such an expression: NamedExpr"),
+    (named_in_an_expression, ":= is not in the language"),
     (weighted, "is not linear"),
     (doubling, ""),
-    (list_read_again, "reads a list that grows"),
+    (list_read_again, "a part of a list that grows with the data"),
     (length_told, "neighbors may release different things"),
     (scale_by_data, _WAYS),
     (shared_noise, ""),
-    (stored, _STATE),
+    (stored, "np.save is a"),
     (summed_twice, _NONE),
 ]

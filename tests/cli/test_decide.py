@@ -22,8 +22,8 @@ def test_an_interrupt_prints_what_was_found(
 ) -> None:
     assert run(["decide", f"{HERE}:stopped_by_hand", *schema]) == 130
     told = capsys.readouterr()
-    assert "not refuted: interrupted in the rung certify" in told.out
-    assert "certify: open: interrupted" in told.out
+    assert "not refuted: interrupted in the rung trace" in told.out
+    assert "certify: open: mechanisms.py:58: it raises an exception" in told.out
     assert told.err.endswith("dpverify: interrupted\n")
 
 
@@ -87,7 +87,10 @@ def test_witnesses_are_files(schema: list[str], tmp_path: Path) -> None:
         ("enough", ("Proved, by certify", "not needed", "dpverify check certificate.json")),
         ("too_little", ("Refuted, by certify", "0.0676676416", "1/2·e^(-2)")),
         ("timed_little", ("Refuted, by trace", "rng.laplace(scale=0.5)", "Trace: the witness")),
-        ("by_hand_little", ("Refuted, by audit", "Audit: the witness", "uniform draw")),
+        (
+            "by_hand_little",
+            ("Refuted, by audit", "Audit: the witness", "math.copysign is a function"),
+        ),
     ],
 )
 def test_the_page_shows_the_ladder(

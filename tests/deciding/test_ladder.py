@@ -145,15 +145,19 @@ def test_what_an_audit_refutes_is_shown_on_simple_neighbors() -> None:
 
 
 @pytest.mark.parametrize("rung", ["certify", "trace"])
-def test_an_interrupt_keeps_what_was_found(rung: str) -> None:
-    """Ctrl-C while the mechanism runs in a rung: what was tried so far is the answer."""
+def test_an_interrupt_keeps_what_was_found(rung: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in a rung: what was tried so far is the answer. No mechanism runs in the first."""
     told: list[str] = []
 
-    def interrupted(answer: float, rng: np.random.Generator) -> Any:
-        if told[-1] == rung:
-            raise KeyboardInterrupt
-        return known.by_hand(answer, rng)
+    def pressed(*_: object) -> Any:
+        raise KeyboardInterrupt
 
+    def interrupted(answer: float, rng: np.random.Generator) -> Any:
+        return pressed() if told[-1] == rung else known.by_hand(answer, rng)
+
+    if rung == "certify":
+        monkeypatch.setattr(sys.modules["dpverify.certifying.certify"]._Attempt, "_tried", pressed)
+        monkeypatch.setattr(sys.modules["dpverify.certifying.certify"], "Program", lambda _: None)
     found = freshly(interrupted, progress=told.append)
     assert told == ["certify", "trace"][: 1 + (rung == "trace")]
     assert (found.verdict, found.stopped, found.witness) == ("not refuted", rung, None)

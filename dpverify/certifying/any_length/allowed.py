@@ -7,12 +7,14 @@ that may be without a value, and names from outside that are no constants.
 """
 
 import ast
+import math
 import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dpverify.certifying.extracting.calling import is_number_type, is_stand
+import numpy as np
+
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _CALLS = {"len", "range", "enumerate", "sum", "abs", "min", "max", "float"}
@@ -318,12 +320,15 @@ class _Reader:
             raise self._refused(node, f"{name}, which is no constant")
 
     def _module(self, node: ast.expr, name: str) -> None:
-        if name in self.locals or name in self.own or not is_stand(self.outside.get(name)):
+        if (
+            name in self.locals
+            or name in self.own
+            or not any(self.outside.get(name) is m for m in (math, np))
+        ):
             raise self._refused(node, f"an attribute of {name}")
 
     def _called(self, node: ast.expr, name: str) -> None:
-        changed = name in self.outside and not is_number_type(self.outside[name])
-        if name in self.locals or name in self.own or changed:
+        if name in self.locals or name in self.own or name in self.outside:
             raise self._refused(node, f"{name} as the name of something else")
 
     def _call(self, node: ast.Call, known: set[str]) -> None:  # noqa: C901, PLR0912  # cases

@@ -15,17 +15,15 @@ import numpy as np
 
 from dpverify.certifying.any_length.loops import LENGTH, Arrived, Pieces, cut
 from dpverify.certifying.any_length.states import Form, Variables, output_of, restored
-from dpverify.certifying.extracting.calling import no_other_randomness
-from dpverify.certifying.extracting.extraction import NOT_AGAIN, Extraction
-from dpverify.certifying.extracting.memory import remembered
+from dpverify.certifying.extraction import Extraction, parameters
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.outputs import is_number
 from dpverify.certifying.symbolic.outputs import values as values_in
 from dpverify.certifying.symbolic.plain import plain_tree
-from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
+from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import current, explore
 from dpverify.certifying.symbolic.schemas import item_values, record_slots, same_length
-from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, refuse
+from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic
 from dpverify.schema import Answers, Number
 
 _MOST_NODES = 60
@@ -45,7 +43,6 @@ class Automaton:
     extraction: Extraction
     pieces: Pieces
     widened: frozenset[str] = frozenset()
-    numpy: bool = False
     places: list[Place] = field(default_factory=list)
 
     def nodes(self) -> list[Any]:
@@ -76,7 +73,7 @@ class Automaton:
         return frozenset(p for p, n in counts.items() if n == most and n > 2)
 
     def _explored(self) -> list[Any]:
-        self.extraction.start_over(numpy=self.numpy)
+        self.extraction.start_over()
         start = self._arguments()
         self._plain: set[tuple[str, int]] = set()
         self.untyped = False
@@ -91,8 +88,7 @@ class Automaton:
         return made
 
     def _arguments(self) -> dict[str, Any]:
-        function = self.pieces.function
-        given = list(inspect.signature(function).parameters.values())[2:]
+        given = list(parameters(self.extraction.mechanism).values())[2:]
         names = {p.name: p.default for p in given}
         names |= dict(zip(names, self.extraction.more, strict=False))
         missing = [n for n, v in names.items() if v is inspect.Parameter.empty]
@@ -173,25 +169,17 @@ class Automaton:
             run.lengths = frozenset(name for name, known in kinds.items() if known == "length")
         run.noisy = frozenset(name for name, known in kinds.items() if known == "noisy")
         rng = SymbolicGenerator(run)
-        with no_other_randomness():
-            record = None if item is None else item()
-            before = _cells(record)
-            if item is None:
-                end = self.pieces.code(index, given, rng)
-            else:
-                end = self.pieces.step(index, given, rng, record)
-        if any(a is not b for a, b in zip(before, _cells(record), strict=True)):
-            raise refuse("it changes a record of the data")
-        if remembered(self.extraction.prepared) != self.extraction.memory:
-            raise Remembers("it keeps something from one call to the next")
-        rng._check_unused()  # noqa: SLF001
+        if item is None:
+            end = self.pieces.code(index, given, rng)
+        else:
+            end = self.pieces.step(index, given, rng, item())
         noisy = frozenset(
             {s for s, k in kinds.items() if k == "noisy"}
             | {n for n, law in run.shared.laws.items() if law.kind != "geometric"}
         )
         if isinstance(end, Arrived):
             try:
-                return self._arrived(place, end, noisy, kinds, record)
+                return self._arrived(place, end, noisy, kinds)
             except NotUnderstood as reason:  # of what is kept, which no line says
                 reason.where = self.pieces.line(index)
                 raise
@@ -205,7 +193,6 @@ class Automaton:
         end: Arrived,
         noisy: frozenset[str],
         kinds: dict[str, str],
-        record: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
         """The next place; what a step named for itself does not outlive it."""
         kind, index, before = place
@@ -214,9 +201,6 @@ class Automaton:
         if kind == "loop" and looping:
             needed &= {name for name, _ in before}
         names = {n: v for n, v in end.names.items() if n in needed}
-        views = [array for value in names.values() for array in _arrays(value)]
-        if isinstance(record, np.ndarray) and any(np.may_share_memory(record, x) for x in views):
-            raise refuse("it keeps a record of the data, not its numbers")
         counters = {loop.counter: "count" for loop in self.pieces.loops if loop.counter is not None}
         counters[LENGTH] = "length" if same_length(self.extraction.schema) else "count"
         state = Variables(self.widened, counters, noisy, kinds, looping)
@@ -260,30 +244,15 @@ def _has_untyped_constant(output: Any) -> bool:  # noqa: ANN401
 
 def automaton(extraction: Extraction) -> tuple[list[Any], Automaton]:
     """The nodes of a mechanism on data of any length."""
-    made = Automaton(extraction, cut(extraction.prepared))
+    made = Automaton(extraction, cut(extraction.mechanism, extraction.program))
     if not made.pieces.loops:
         raise NotUnderstood("it has no loop over the data")
-    nodes = made.nodes()
-    again = Automaton(extraction, made.pieces, numpy=True).nodes()
-    extraction.shared.numpy = False
-    if nodes != again:
-        raise NotUnderstood(NOT_AGAIN)
-    return nodes, made
-
-
-def _cells(record: Any) -> list[Any]:  # noqa: ANN401
-    return list(record) if isinstance(record, np.ndarray) else []
-
-
-def _arrays(value: Any) -> list[Any]:  # noqa: ANN401
-    if isinstance(value, np.ndarray):
-        return [value]
-    return [x for part in value for x in _arrays(part)] if isinstance(value, (list, tuple)) else []
+    return made.nodes(), made
 
 
 def _count(form: Form) -> int:
     """How many symbols a value holds."""
-    inner = form[1:] if form[0] in {"list", "tuple"} else form[3:] if form[0] == "array" else ()
+    inner = form[1:] if form[0] in {"list", "tuple"} else ()
     return 1 if form[0] == "symbol" else sum(map(_count, inner))
 
 
@@ -295,5 +264,5 @@ def _lists(form: Form) -> list[str]:
 def _lists_in(part: Form) -> list[str]:
     if part[0] == "grown":
         return [part[1]]
-    inner = part[1:] if part[0] in {"list", "tuple"} else part[3:] if part[0] == "array" else ()
+    inner = part[1:] if part[0] in {"list", "tuple"} else ()
     return [place for x in inner for place in _lists_in(x)]

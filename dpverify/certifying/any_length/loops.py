@@ -7,25 +7,28 @@ or could carry something from one record to the next beside the variables, is re
 """
 
 import ast
-import builtins
-import linecache
+import copy
+import math
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpverify.certifying.any_length.allowed import check_allowed
-from dpverify.certifying.any_length.states import joined
-from dpverify.certifying.extracting.calling import is_stand
-from dpverify.certifying.extracting.contained import check_contained
+from dpverify.certifying.language.checked import Program
+from dpverify.certifying.language.interpreter import Interpreter, Returned
+from dpverify.certifying.language.source import definition_of
+from dpverify.certifying.language.values import Scope, frozen, lifted
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 ITEM, LENGTH = "·item", "·length"  # no names that an author can write
-_ARRIVED, _LOCALS, _JOINED = "·arrived", "·locals", "·joined"
 _PURE = {"sum", "len", "list", "tuple", "float", "int", "bool", "abs", "round", "min", "max"}
 _BUILTINS = {"sum", "len", "list", "tuple", "range", "enumerate"}
 _HIDDEN = {"locals", "globals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "iter"}
+_MODULES = (np, math)
 _ELSEWHERE = (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await)
 _SCOPES = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -41,6 +44,8 @@ class Arrived:
 
 @dataclass(slots=True)
 class _Loop:
+    target: ast.expr
+    item: ast.expr
     body: list[ast.stmt]
     counter: str | None
     line: int
@@ -50,81 +55,70 @@ class _Loop:
 class Pieces:
     """The code before, between and after the loops over the data; and the loops."""
 
-    function: types.FunctionType
-    filename: str
+    program: Program
+    rng: str
     names: set[str]
     codes: list[list[ast.stmt]] = field(default_factory=lambda: [[]])
     loops: list[_Loop] = field(default_factory=list)
-    _made: dict[Any, Callable[..., Any]] = field(default_factory=dict)
 
     def code(self, index: int, given: dict[str, Any], rng: Any) -> Any:  # noqa: ANN401
         """Run the code that follows on so many loops, from these variables."""
-        last = index == len(self.loops)
-        body = [*self.codes[index], _arrival("loop") if not last else ast.Return(value=None)]
-        return self._function(("code", index), body, given)(rng, **given)
+        scope = self._scope(given, rng)
+        end = Interpreter(self.program).block(self.codes[index], scope)
+        if end is None and index < len(self.loops):
+            return Arrived("loop", scope.names)
+        return end.value if isinstance(end, Returned) else None
 
     def step(self, index: int, given: dict[str, Any], rng: Any, item: Any) -> Any:  # noqa: ANN401
         """Run the body of a loop on one record."""
-        made = self._function(("step", index), self.loops[index].body, given, ITEM)
-        return made(rng, item, **given)
+        loop, scope, interpreter = (
+            self.loops[index],
+            self._scope(given, rng),
+            Interpreter(self.program),
+        )
+        scope.names[ITEM] = frozen(lifted(item), interpreter.held)
+        interpreter.store(loop.target, interpreter.value(loop.item, scope), scope)
+        end = interpreter.block(loop.body, scope)
+        if isinstance(end, Returned):
+            return end.value
+        if end == "break":
+            return Arrived("break", scope.names)
+        if loop.counter is not None:
+            scope.names[loop.counter] = scope.names[loop.counter] + 1
+        return Arrived("next", scope.names)
+
+    def _scope(self, given: dict[str, Any], rng: Any) -> Scope:  # noqa: ANN401
+        own = frozenset({*self.names, self.rng, ITEM, "·"})
+        return Scope(own, self.program.main.scope, {self.rng: rng, **given})
 
     def line(self, index: int) -> str:
         """The line of a loop, or of the last one."""
-        return f"{Path(self.filename).name}:{self.loops[min(index, len(self.loops) - 1)].line}"
+        return f"{self.program.main.file}:{self.loops[min(index, len(self.loops) - 1)].line}"
 
     def needed(self, index: int, *, looping: bool) -> set[str]:
         """The names that may be read from the body of a loop on, or after it."""
         parts = [*self.codes[index + 1 :], *(loop.body for loop in self.loops[index + 1 :])]
         parts += [self.loops[index].body] if looping else []
-        return {name for part in parts for name in _read(part)}
-
-    def _function(
-        self,
-        of: tuple[str, int],
-        body: list[ast.stmt],
-        given: dict[str, Any],
-        *more: str,
-    ) -> Callable[..., Any]:
-        key = (*of, *sorted(given))
-        if key not in self._made:
-            rng = self.function.__code__.co_varnames[1]
-            self._made[key] = self._compiled(body, [rng, *more, *sorted(given)])
-        return self._made[key]
-
-    def _compiled(self, body: list[ast.stmt], parameters: list[str]) -> Callable[..., Any]:
-        """A function of the author's own code, with the author's names around it."""
-        unbound = sorted(self.names - set(parameters))
-        local = [  # never run: a local name stays one where a piece does not assign it
-            ast.If(ast.Constant(value=False), [_assign(n, ast.Constant(None)) for n in unbound], [])
-        ]
-        free = {
-            **dict(
-                zip(
-                    self.function.__code__.co_freevars, self.function.__closure__ or (), strict=True
-                )
-            ),
-            _ARRIVED: types.CellType(Arrived),
-            _LOCALS: types.CellType(builtins.locals),
-            _JOINED: types.CellType(joined),
-        }
-        inner = _definition("piece", parameters, [*(local if unbound else []), *body])
-        code = _inner_code(inner, list(free), self.filename)
-        cells = tuple(free[name] for name in code.co_freevars)
-        return types.FunctionType(code, self.function.__globals__, "piece", None, cells)
+        counted = self.loops[index if looping else index + 1 :]
+        counters = {loop.counter for loop in counted if loop.counter is not None}
+        return counters.union(*map(_read, parts))
 
 
-def cut(function: Callable[..., Any]) -> Pieces:
+def cut(function: Callable[..., Any], program: Program) -> Pieces:
     """The pieces of a function `mechanism(data, rng, …)`; raises where it cannot be cut."""
     if not isinstance(function, types.FunctionType):
         raise NotUnderstood("loops are read from plain functions only")
-    check_contained(function)
-    definition = _source(function)
+    definition = definition_of(function)
+    if not isinstance(definition, ast.FunctionDef):
+        raise NotUnderstood("loops are read from functions with a name only")
     check_allowed(function, definition)
-    return _Cutter(function, definition).pieces()
+    return _Cutter(function, copy.deepcopy(definition), program).pieces()
 
 
 class _Cutter:
-    def __init__(self, function: types.FunctionType, definition: ast.FunctionDef) -> None:
+    def __init__(
+        self, function: types.FunctionType, definition: ast.FunctionDef, program: Program
+    ) -> None:
         code = function.__code__
         given = definition.args
         if given.vararg or given.kwarg or len([*given.posonlyargs, *given.args]) < 2:
@@ -132,8 +126,8 @@ class _Cutter:
         self.data, self.rng = code.co_varnames[:2]
         self.file = Path(code.co_filename).name
         names = {*code.co_varnames, *code.co_cellvars} - {self.data, self.rng}
-        self.made = Pieces(function, code.co_filename, names)
-        self.definition, self.count = definition, 0
+        self.made = Pieces(program, self.rng, names)
+        self.function, self.definition, self.count = function, definition, 0
 
     def pieces(self) -> Pieces:
         self._check_names()
@@ -168,14 +162,14 @@ class _Cutter:
             inner = isinstance(node, ast.arg) and node.arg in {self.data, *_BUILTINS}
             if inner and node not in self.definition.args.args[:1]:
                 raise self._refused(node, f"it gives the name {node.arg} to something else")  # type: ignore[attr-defined]
-        shadowed = _BUILTINS & {*self.made.names, *self.made.function.__globals__}
+        shadowed = _BUILTINS & {*self.made.names, *self.function.__globals__}
         if shadowed:
             raise NotUnderstood(f"it gives the name {min(shadowed)} to something else")
 
     def _counted(self, statement: ast.stmt) -> ast.stmt:
-        """len(data) is the same number everywhere; [*list, …] is the list and more."""
+        """len(data) is the same number everywhere."""
         made: ast.stmt = _replaced(
-            statement, lambda n: _name(LENGTH) if self._is_length(n) else _extended(n)
+            statement, lambda n: _name(LENGTH) if self._is_length(n) else None
         )
         return made
 
@@ -188,9 +182,7 @@ class _Cutter:
         self.made.codes.insert(0, [self.made.codes[0].pop(0)])
         self.made.loops.insert(
             0,
-            _Loop(
-                _once(_name("·", ast.Store()), _name(ITEM), [step]), None, self.definition.lineno
-            ),
+            _Loop(_name("·", ast.Store()), _name(ITEM), [step], None, self.definition.lineno),
         )
         self.made.names.add(LENGTH)
 
@@ -229,7 +221,7 @@ class _Cutter:
         for statement in body:
             self._check_rest(statement)
         line = getattr(over, "lineno", self.definition.lineno)
-        self.made.loops.append(_Loop(_once(target, item, body, counter), counter, line))
+        self.made.loops.append(_Loop(target, item, body, counter, line))
         self.made.codes.append([])
 
     def _taken(self, node: ast.AST, number: str) -> ast.expr | None:
@@ -268,7 +260,7 @@ class _Cutter:
 
     def _is_pure(self, called: ast.expr) -> bool:
         if isinstance(called, ast.Name):
-            own = {*self.made.names, *self.made.function.__code__.co_freevars}
+            own = {*self.made.names, *self.function.__code__.co_freevars}
             return called.id in _PURE and called.id not in own
         root = called
         while isinstance(root, ast.Attribute):
@@ -277,7 +269,7 @@ class _Cutter:
             return False
         if root.id == self.data:
             return isinstance(called, ast.Attribute) and called.attr in {"sum", "mean"}
-        return root.id == self.rng or is_stand(self.made.function.__globals__.get(root.id))
+        return root.id == self.rng or self.function.__globals__.get(root.id) in _MODULES
 
     def _drawn_out(self, node: Any) -> Any:  # noqa: ANN401
         if isinstance(node, ast.ListComp) and self._way(node.generators[0].iter) is not None:
@@ -364,48 +356,6 @@ class _Cutter:
         return name
 
 
-def _source(function: types.FunctionType) -> ast.FunctionDef:
-    """The definition that the function was compiled from; raises unless it is that very code."""
-    code = function.__code__
-    linecache.checkcache(code.co_filename)
-    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
-    try:
-        compiled = compile(text, code.co_filename, "exec", dont_inherit=True)
-        module = ast.parse(text)
-    except (SyntaxError, ValueError):
-        raise NotUnderstood("the source of its loops cannot be read") from None
-    if code not in _codes(compiled):
-        raise NotUnderstood("the source of its loops cannot be read, or is not what runs")
-    for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            first = node.decorator_list[0] if node.decorator_list else node
-            if first.lineno == code.co_firstlineno:
-                return node
-    raise NotUnderstood("loops are read from functions with a name only")
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield inner
-            yield from _codes(inner)
-
-
-def _inner_code(inner: ast.FunctionDef, free: list[str], filename: str) -> types.CodeType:
-    """The code of a function inside of another one that has the free names."""
-    outer = _definition("outer", free, [inner])
-    module = ast.fix_missing_locations(ast.Module([outer], []))
-    code = compile(module, filename, "exec", dont_inherit=True)
-    for _ in range(2):
-        code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
-    return code
-
-
-def _definition(name: str, parameters: list[str], body: list[ast.stmt]) -> ast.FunctionDef:
-    arguments = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
-    return ast.FunctionDef(name, arguments, body or [ast.Pass()], [], None, None)
-
-
 def _name(name: str, ctx: ast.expr_context | None = None) -> ast.Name:
     return ast.Name(name, ctx or ast.Load())
 
@@ -416,20 +366,6 @@ def _assign(name: str, value: ast.expr) -> ast.Assign:
 
 def _added(name: str, value: ast.expr) -> ast.Assign:
     return _assign(name, ast.BinOp(_name(name), ast.Add(), value))
-
-
-def _arrival(end: str) -> ast.Return:
-    told = ast.Call(_name(_LOCALS), [], [])
-    return ast.Return(ast.Call(_name(_ARRIVED), [ast.Constant(end), told], []))
-
-
-def _once(
-    target: ast.expr, item: ast.expr, body: list[ast.stmt], counter: str | None = None
-) -> list[ast.stmt]:
-    """A loop of one step, which tells `continue` and the end from `break`."""
-    after = [] if counter is None else [_added(counter, ast.Constant(value=1))]
-    loop = ast.For(target, ast.Tuple([item], ast.Load()), body, [*after, _arrival("next")], None)
-    return [loop, _arrival("break")]
 
 
 def _calls(node: ast.AST, name: str, count: int) -> bool:
@@ -446,14 +382,6 @@ def _replaced(node: Any, choose: Callable[[Any], ast.expr | None]) -> Any:  # no
             )
 
     return Replace().visit(node)
-
-
-def _extended(node: ast.AST) -> ast.expr | None:
-    starred = isinstance(node, ast.List) and node.elts and isinstance(node.elts[0], ast.Starred)
-    if not starred or any(isinstance(e, ast.Starred) for e in node.elts[1:]):  # type: ignore[attr-defined]
-        return None
-    first, *more = node.elts  # type: ignore[attr-defined]
-    return ast.Call(_name(_JOINED), [first.value, ast.List(more, ast.Load())], [])
 
 
 def _read_in(node: ast.AST) -> Iterator[str]:

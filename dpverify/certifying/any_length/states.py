@@ -6,10 +6,9 @@ told at once, and nothing of it can be read again.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
-import numpy as np
-
+from dpverify.certifying.language.values import Array, Grown, as_python
 from dpverify.certifying.symbolic.outputs import plain_output
 from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, number, refuse
 
@@ -17,57 +16,17 @@ Form: TypeAlias = tuple[Any, ...]
 """A value with its symbols left blank; two values have one form if only their symbols differ."""
 
 
-class Grown:
-    """A list of unknown length, of which only what was added since is known."""
-
-    def __init__(self, token: str) -> None:
-        self.token = token
-        self.added: list[Any] = []
-
-    def append(self, value: Any) -> None:  # noqa: ANN401
-        self.added.append(value)
-
-    def extend(self, values: Any) -> None:  # noqa: ANN401
-        self.added.extend(values if isinstance(values, (list, tuple)) else self._refused())
-
-    def __iadd__(self, values: Any) -> Self:  # noqa: ANN401
-        self.extend(values)
-        return self
-
-    def __add__(self, more: Any) -> "Grown":  # noqa: ANN401
-        made = Grown(self.token)
-        made.extend([*self.added, *(more if isinstance(more, list) else self._refused())])
-        return made
-
-    def plain(self) -> Any:  # noqa: ANN401
-        return ("grown", self.token, *map(_told, self.added))
-
-    def _refused(self, *_: Any) -> Any:  # noqa: ANN401
-        raise refuse("it reads a list that grows with the data")
-
-    __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __bool__ = _refused
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __radd__ = _refused
-    __mul__ = __rmul__ = __reversed__ = __repr__ = __str__ = __delitem__ = _refused
-    __hash__ = None  # type: ignore[assignment]
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self._refused()
+def _grown(value: Grown) -> Any:  # noqa: ANN401
+    return ("grown", value.token, *map(_told, value.added))
 
 
 def _told(value: Any) -> Any:  # noqa: ANN401
     """What was added to a list, in plain form; what can still change is refused."""
     if isinstance(value, tuple):
         return ("tuple", *map(_told, value))
-    if isinstance(value, (list, dict, np.ndarray, Grown)):
+    if isinstance(value, (list, dict, Array, Grown)):
         raise refuse("it adds a list or an array, which may change, to a list that grows")
-    return plain_output(value)
-
-
-def joined(first: Any, more: list[Any]) -> Any:  # noqa: ANN401
-    """[*first, *more]."""
-    return first + more if isinstance(first, Grown) else [*first, *more]
+    return plain_output(as_python(value))
 
 
 @dataclass
@@ -93,13 +52,13 @@ class Variables:
             self._hold(value)
             if value.token != place:
                 raise refuse("it gives a list that grows with the data another name")
-            self.told.append(value.plain())
+            self.told.append(_grown(value))
             return ("grown", place)
         if isinstance(value, Symbolic):
             return self._number(value, place)
-        if isinstance(value, (bool, np.bool_, str, type(None))):
+        if isinstance(value, (bool, str, type(None))):
             return ("plain", type(value).__name__, value)
-        if isinstance(value, (int, float, np.integer, np.floating)):
+        if isinstance(value, (int, float)):
             return self._number(value, place)
         if isinstance(value, (list, tuple)) and type(value) in {list, tuple}:
             if isinstance(value, list):
@@ -109,11 +68,6 @@ class Variables:
                     return ("grown", place)
             parts = (self._form(x, f"{place}[{i}]") for i, x in enumerate(value))
             return (type(value).__name__, *parts)
-        if isinstance(value, np.ndarray):
-            self._hold(value)
-            cells = enumerate(value.ravel())
-            kind = "object" if value.dtype == object else str(value.dtype)
-            return ("array", value.shape, kind, *(self._form(x, f"{place}[{i}]") for i, x in cells))
         raise refuse(f"it keeps a {type(value).__name__} from one record to the next")
 
     def _hold(self, value: Any) -> None:  # noqa: ANN401
@@ -170,23 +124,14 @@ def _restored(form: Form, place: str, kinds: dict[str, str]) -> Any:  # noqa: AN
         return Symbolic(dict(parts[0][0]), *parts[0][1:], *parts[1:])
     if kind == "grown":
         return Grown(place)
-    if kind == "array":
-        size, cells_kind, *cells = parts
-        made = np.empty(len(cells), object)
-        made[:] = [_restored(cell, f"{place}[{i}]", kinds) for i, cell in enumerate(cells)]
-        symbols = any(isinstance(x, Symbolic) for x in made)
-        made = made if symbols else made.astype(cells_kind)
-        return made.reshape(size)
     inner = [_restored(part, f"{place}[{i}]", kinds) for i, part in enumerate(parts)]
     return inner if kind == "list" else tuple(inner)
 
 
 def output_of(value: Any) -> Any:  # noqa: ANN401
     """The plain form of a returned value, in which lists may have grown with the data."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
     if isinstance(value, Grown):
-        return value.plain()
+        return _grown(value)
     if type(value) in {list, tuple}:
         return (type(value).__name__, *map(output_of, value))
-    return plain_output(value)
+    return plain_output(as_python(value))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import chain, islice, pairwise, product
 from typing import Any
 
-from dpverify.certifying.extracting.extraction import Extraction
+from dpverify.certifying.extraction import Extraction
 from dpverify.certifying.searching.finite import (
     Distribution,
     as_one,
@@ -26,7 +26,7 @@ from dpverify.certifying.symbolic.outputs import (
     shown,
     values,
 )
-from dpverify.certifying.symbolic.reasons import NotUnderstood, OverTime, Remembers
+from dpverify.certifying.symbolic.reasons import NotUnderstood, OverTime
 from dpverify.certifying.symbolic.running import Inequality, Tree
 from dpverify.certifying.symbolic.schemas import Rows
 
@@ -81,7 +81,7 @@ def search(  # noqa: PLR0917, PLR0913
                 return best
             try:
                 found = compared(extraction, masses, one, other, strength, end)
-            except (Remembers, OverTime):
+            except OverTime:
                 raise
             except NotUnderstood:
                 patience -= 1
@@ -125,7 +125,7 @@ class _Laws:
             try:
                 tree, whole = self._extraction.on(rows), self._extraction.shared.whole
                 self._known[rows] = as_one(distribution(tree, self.paths, whole))
-            except (Remembers, OverTime):
+            except OverTime:
                 raise
             except NotUnderstood:
                 self._known[rows] = None
@@ -153,7 +153,7 @@ def compared(  # noqa: PLR0917, PLR0913
             break
         try:
             p, q = (_mass(tree, masses.paths, event) for tree in trees)
-        except (Remembers, OverTime):
+        except OverTime:
             raise
         except NotUnderstood:
             continue  # an event whose probability is not computed; others may be

@@ -1,15 +1,9 @@
 """The generator that a mechanism gets while it is certified: it draws symbols, or each outcome."""
 
-# mypy: disable-error-code="override"
-# The methods take what numpy's take; their results are symbols.
-
 import math
-import sys
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import permutations
 from math import comb
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,40 +12,16 @@ from dpverify.certifying.symbolic.exact import ONE, ZERO, ExactNumber
 from dpverify.certifying.symbolic.running import NoiseLaw, SymbolicRun
 from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, Uniform, number, refuse
 
-_OWN = str(Path(__file__).parents[2])
 _MOST_OUTCOMES = 720
 _MOST_PERMUTED = 6  # of which there are 720 orders
 _CLOSE = Fraction(1, 10**8)  # how far from 1 NumPy lets probabilities sum
 
 
-class SymbolicGenerator(np.random.Generator):
-    """A `numpy.random.Generator` as far as a mechanism can see; what it cannot do, it refuses."""
-
-    _KNOWN = frozenset(
-        {"laplace", "exponential", "standard_exponential", "geometric", "normal", "random"}
-        | {"standard_normal", "uniform", "integers", "choice", "permutation", "shuffle", "binomial"}
-    )
+class SymbolicGenerator:
+    """Draws what `numpy.random.Generator` does, as symbols; what it cannot do, it refuses."""
 
     def __init__(self, run: SymbolicRun) -> None:
-        super().__init__(np.random.PCG64(0))
         self._run = run
-        self._start = self._state()
-
-    def _state(self) -> str:
-        return repr(np.random.Generator.__getattribute__(self, "bit_generator").state)
-
-    def _check_unused(self) -> None:
-        """Plain numbers can only be had past the symbols."""
-        if self._state() != self._start:
-            raise refuse("it draws plain numbers from the rng")
-
-    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
-        asking = sys._getframe(1).f_code.co_filename  # noqa: SLF001
-        private = name.startswith("_") and asking.startswith(_OWN)
-        if not private and name not in SymbolicGenerator._KNOWN:
-            raise refuse(f"rng.{name} is not understood")
-        found = super().__getattribute__(name)
-        return found if private else _Drawing(found)
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: ANN401
         return self._around("laplace", loc, scale, size)
@@ -161,9 +131,7 @@ class SymbolicGenerator(np.random.Generator):
         orders = list(permutations(range(count)))
         return list(orders[self._fork([ONE] * len(orders))])
 
-    def shuffle(self, x: Any, axis: int = 0) -> None:  # noqa: ANN401
-        if axis or np.ndim(x) > 1:
-            raise refuse("rng.shuffle is understood of simple lists only")
+    def shuffle(self, x: Any) -> None:  # noqa: ANN401
         x[:] = [x[i] for i in self._order(len(x))]
 
     def _fork(self, weights: list[ExactNumber]) -> int:
@@ -204,26 +172,6 @@ class SymbolicGenerator(np.random.Generator):
     def _symbol(self, kind: str, parameter: ExactNumber) -> Symbolic:
         name = self._run.noise(NoiseLaw(kind, parameter))
         return Symbolic.symbol(name, "int" if kind == "geometric" else "float")
-
-
-class _Drawing:
-    """A method of the generator: it can be called, and is not to be told from NumPy's."""
-
-    __slots__ = ("_draw",)
-
-    def __init__(self, draw: Callable[..., Any]) -> None:
-        self._draw = draw
-
-    def __call__(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401
-        return object.__getattribute__(self, "_draw")(*given, **named)
-
-    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
-        raise refuse(f"it asks a method of the rng for .{name}")
-
-    def _refused(self, *_: object) -> Any:  # noqa: ANN401
-        raise refuse("it looks at a method of the rng, which it may only call")
-
-    __repr__ = __eq__ = __hash__ = __reduce__ = __reduce_ex__ = __dir__ = _refused
 
 
 def _check_sign(scale: Any) -> None:  # noqa: ANN401

@@ -15,10 +15,6 @@ class NotUnderstood(BaseException):
         return self.reason if self.where is None else f"{self.where}: {self.reason}"
 
 
-class Remembers(NotUnderstood):
-    """The mechanism has changed something that outlives the call: no later run can be trusted."""
-
-
 class OverTime(NotUnderstood):
     """The time or memory is used up: raised from outside into the thread that runs a mechanism."""
 

@@ -5,17 +5,12 @@ the first that is possible from there on, and remembers what it was asked; `expl
 mechanism again with other answers until no path is left.
 """
 
-import contextlib
 import math
-import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
-from traceback import walk_tb
-from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpverify.certifying.symbolic.exact import ONE, ZERO, EpsilonUnit, ExactNumber
@@ -27,8 +22,6 @@ if TYPE_CHECKING:
     from dpverify.certifying.symbolic.symbols import Symbolic
 
 current: ContextVar["SymbolicRun | None"] = ContextVar("run", default=None)
-_OWN = str(Path(__file__).parents[2])
-_STANDARD = str(Path(contextlib.__file__).parent)
 _WHOLE = Fraction(2**31)
 
 
@@ -115,7 +108,7 @@ class Limits:
 
     paths: int = 3000
     depth: int = 300
-    draws: int = 5_000
+    draws: int = 2_000
     seconds: float = 20.0
     memory: int = 2 << 30
 
@@ -131,7 +124,6 @@ class Shared:
     bounds: dict[str, tuple[Fraction | None, Fraction | None]] = field(default_factory=dict)
     readings: dict[float, ExactNumber] = field(default_factory=dict)
     releasing: bool = False  # data plus noise become symbols of their own
-    numpy: bool = False  # comparisons answer with NumPy's truth values, not with Python's
 
 
 class SymbolicRun:
@@ -141,6 +133,7 @@ class SymbolicRun:
         self.shared, self.prefix = shared, prefix
         self.unit = shared.unit
         self.trail: list[Step] = []
+        self.line: tuple[str, int] | None = None  # where the mechanism is
         self.failure: NotUnderstood | None = None
         self._facts: dict[Any, _Range] = {}
         self.coins: list[tuple[ExactNumber, ExactNumber]] = []  # where each uniform draw lies
@@ -168,8 +161,12 @@ class SymbolicRun:
         return known[value]
 
     def refused(self, reason: str) -> NotUnderstood:
-        self.failure = self.failure or NotUnderstood(reason, where())
+        self.failure = self.failure or NotUnderstood(reason, self.where())
         return self.failure
+
+    def where(self) -> str | None:
+        """The line of the mechanism that is being computed, as file:line."""
+        return None if self.line is None else "{}:{}".format(*self.line)
 
     def is_whole(self, value: "Symbolic") -> bool:
         names = all(n in self.shared.whole and c.denominator == 1 for n, c in value.coefficients)
@@ -337,7 +334,7 @@ class SymbolicRun:
                 raise self.refused("it does not do the same again on the same data and draws")
             self.trail.append(self.prefix[at])
             return answer
-        self.trail.append(((*asked, where()), 0, options))
+        self.trail.append(((*asked, self.where() or "unknown line"), 0, options))
         return 0
 
 
@@ -374,29 +371,6 @@ class _Range:
         if sign > 0:
             return _Range(end, self.high, test.strict, self.high_strict)
         return _Range(self.low, end, self.low_strict, test.strict)
-
-
-def is_library(frame: FrameType) -> bool:
-    """Whether code is of dpverify, NumPy or the standard library: no line of the mechanism.
-
-    Code that a library has generated, such as a dataclass's `__init__`, is that of its module.
-    """
-    filename = frame.f_code.co_filename
-    if filename.startswith("<"):
-        filename = str(frame.f_globals.get("__file__", filename))
-    if filename.startswith(_STANDARD) and "site-packages" not in filename:
-        return True
-    return any(part in filename for part in (_OWN, "numpy", "<__array_function__"))
-
-
-def where() -> str:
-    """The line of the mechanism that is being run, as file:line."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # the caller's frames are asked for
-    frames = []
-    while frame is not None and frame.f_code is not once.__code__:  # outside is no mechanism
-        frames.append((frame, frame.f_lineno))
-        frame = frame.f_back
-    return _innermost(frames) or "unknown line"
 
 
 @dataclass(slots=True)
@@ -440,15 +414,15 @@ def once(program: Callable[[], Any], run: SymbolicRun) -> Any:  # noqa: ANN401
             output = program()
     except NotUnderstood as error:
         found = run.failure or error
-        found.where = found.where or line_of(error)
+        found.where = found.where or run.where()
         raise found from None
-    except MemoryError as error:
-        raise NotUnderstood("it needs more memory than is allowed", line_of(error)) from None
-    except RecursionError as error:
-        raise NotUnderstood("it calls itself without end", line_of(error)) from None
-    except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001  # its own
+    except MemoryError:
+        raise NotUnderstood("it needs more memory than is allowed", run.where()) from None
+    except RecursionError:
+        raise NotUnderstood("it calls itself without end", run.where()) from None
+    except Exception as error:  # noqa: BLE001  # its own
         text = f"it raises {type(error).__name__}: {str(error)[:80]}"
-        raise run.failure or NotUnderstood(text, line_of(error)) from None
+        raise run.failure or NotUnderstood(text, run.where()) from None
     finally:
         current.reset(token)
     if run.failure is not None:
@@ -458,24 +432,6 @@ def once(program: Callable[[], Any], run: SymbolicRun) -> Any:  # noqa: ANN401
 
 def last_where(trail: list[Step]) -> str | None:
     return trail[-1][0][-1] if trail else None
-
-
-def line_of(error: BaseException | None) -> str | None:
-    """The innermost line of the mechanism in a traceback, or in that of what came before."""
-    if error is None:
-        return None
-    frames = list(walk_tb(error.__traceback__))
-    return _innermost(frames[::-1]) or line_of(error.__context__)
-
-
-def _innermost(frames: list[tuple[FrameType, int]]) -> str | None:
-    """The first line that is of a mechanism; one without a file only if there is no other."""
-    lines = [
-        f"{Path(frame.f_code.co_filename).name}:{line}"
-        for frame, line in frames
-        if not is_library(frame)
-    ]
-    return next((line for line in lines if not line.startswith("<")), next(iter(lines), None))
 
 
 def _next(trail: list[Step]) -> list[Step] | None:

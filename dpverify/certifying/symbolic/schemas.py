@@ -312,6 +312,8 @@ def item_values(schema: Schema) -> list[Any] | None:
 
 def symbolic(schema: Schema, length: int) -> Any:  # noqa: ANN401
     """The data as the mechanism takes it, with symbols x0, x1, … for its numbers."""
+    if not length:
+        return concrete(schema, ())
     kinds = ["int" if slot.whole else "float" for slot in slots(schema, length)]
     names = [Symbolic.symbol(f"x{i}", kind) for i, kind in enumerate(kinds)]
     if isinstance(schema, Answers):

@@ -1,11 +1,8 @@
 """Numbers that stand for data and noise: linear expressions whose comparisons ask the run."""
 
 import math
-import numbers
-import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +11,8 @@ from dpverify.certifying.symbolic.exact import ONE, ZERO, ExactNumber
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import SymbolicRun, current
 
-_NUMPY = str(Path(np.__file__).parent)
-_OWN = str(Path(__file__).parents[2])
 Coefficients = tuple[tuple[str, Fraction], ...]
+_CLOSE = Fraction(1, 10**9)
 PER_RECORD = "w"  # before the name of a symbol that is divided by the number of records
 
 
@@ -159,7 +155,7 @@ class Symbolic:
         equal = _lifted(self, other, _equal)
         if equal is NotImplemented:
             return equal
-        return np.logical_not(equal) if isinstance(equal, np.ndarray) else _truth(not equal)
+        return not equal
 
     def __bool__(self) -> bool:
         return not _equal(self, _CONSTANT_ZERO)
@@ -192,39 +188,38 @@ class Symbolic:
         raise refuse("it rounds data or noise, which is not linear")
 
     def rint(self) -> "Symbolic":
-        plain = self.constant.fraction()
-        if self.is_constant and plain is not None:
-            return Symbolic({}, ExactNumber.of(round(plain)), self.kind)
-        return self.whole()
+        return self._rounded(round, Fraction(1, 2))
 
     def trunc(self) -> "Symbolic":
-        plain = self.constant.fraction()
-        if self.is_constant and plain is not None:
-            return Symbolic({}, ExactNumber.of(int(plain)), self.kind)
-        return self.whole()
+        return self._rounded(int, Fraction(0))
 
     def floor(self) -> "Symbolic":
-        plain = self.constant.fraction()
-        if self.is_constant and plain is not None:
-            return Symbolic({}, ExactNumber.of(plain.numerator // plain.denominator), self.kind)
-        return self.whole()
+        return self._rounded(math.floor, Fraction(0))
 
     def ceil(self) -> "Symbolic":
-        return -(-self).floor()
+        return self._rounded(math.ceil, Fraction(0))
 
-    def __floor__(self) -> "Symbolic":
-        return self.floor().typed("int")
+    def _rounded(self, rounding: Callable[[Any], int], jump: Fraction) -> "Symbolic":
+        """A constant, rounded, if floats round it alike: they may miss the place of a jump."""
+        plain = self.constant.fraction()
+        if not self.is_constant or plain is None or self.kind == "int":
+            return self.whole()
+        if abs(plain - jump - round(plain - jump)) < _CLOSE * max(Fraction(1), abs(plain)):
+            raise refuse("it rounds a number that floats may round otherwise")
+        return Symbolic({}, ExactNumber.of(rounding(plain)), self.kind)
 
-    def __ceil__(self) -> "Symbolic":
-        return self.ceil().typed("int")
+    def is_close(self, other: "Symbolic") -> bool:
+        """Whether two constants are so near that floats may compare them otherwise."""
+        run, gap = current.get(), self.plus(-other)
+        if run is None or not self.is_constant or not other.is_constant or gap.kind == "int":
+            return False
+        if run.unit.every:
+            return not gap.constant
+        size = abs(float(run.unit.enclosure(self.constant).mid()))
+        return abs(float(run.unit.enclosure(gap.constant).mid())) <= float(_CLOSE) * size
 
-    def __trunc__(self) -> "Symbolic":
-        return self.trunc().typed("int")
-
-    def __round__(self, digits: int | None = None) -> "Symbolic":
-        if digits not in {None, 0}:
-            self._not_linear()
-        return self.rint().typed("int" if digits is None else self.kind)
+    def __round__(self) -> "Symbolic":
+        return self.rint().typed("int")
 
     def _not_linear(self, *_: object) -> Any:  # noqa: ANN401
         raise refuse("it divides with a remainder, rounds to digits or looks at bits")
@@ -232,18 +227,6 @@ class Symbolic:
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _not_linear
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __invert__ = __rpow__ = _not_linear
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __complex__ = _not_linear
-
-    def _stored(self, *_: object) -> Any:  # noqa: ANN401
-        raise refuse("it looks at how data or noise are stored")
-
-    __reduce__ = __reduce_ex__ = __sizeof__ = __dir__ = __getstate__ = _stored
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        """Refused, not missing: a mechanism may ask whether there is such an attribute."""
-        asking = sys._getframe(1).f_code.co_filename  # noqa: SLF001
-        if current.get() is None or name.startswith("__") or asking.startswith(_NUMPY):
-            raise AttributeError(name)
-        raise refuse(f"it asks data or noise for .{name}")
 
     def exp(self) -> "Symbolic":
         """e to this power, of a constant."""
@@ -268,53 +251,11 @@ class Symbolic:
     def sqrt(self) -> "Symbolic":
         raise refuse("it takes a square root")
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        """What `isinstance` finds: the type that the number has, Python's or NumPy's."""
-        run, asking = current.get(), sys._getframe(1).f_code.co_filename  # noqa: SLF001
-        if run is None or asking.startswith((_OWN, _NUMPY)):
-            return Symbolic
-        if self.kind is None:
-            raise refuse("it asks for the type of a number that may be an int or a float")
-        if run.shared.numpy:
-            return np.float64 if self.kind == "float" else np.int64
-        return float if self.kind == "float" else int
-
-    def item(self) -> "Symbolic":
-        return self
-
-    @property
-    def real(self) -> "Symbolic":
-        return self
-
-    def conjugate(self) -> "Symbolic":
-        return self
-
-    def __copy__(self) -> "Symbolic":
-        return self
-
-    def __deepcopy__(self, memo: object) -> "Symbolic":
-        return self
-
     def __repr__(self) -> str:
-        if current.get() is not None:
-            raise refuse("it writes data or noise into a text")
         terms = [f"{c}·{n}" if c != 1 else n for n, c in self.coefficients]
         if self.constant or not terms:
             terms.append(repr(self.constant))
         return " + ".join(terms)
-
-    def __format__(self, spec: str) -> str:
-        return repr(self)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """NumPy's own functions, applied to arrays of objects."""
-        plain = [_boxed(x) if isinstance(x, Symbolic) else _objects(x) for x in inputs]
-        result = getattr(ufunc, method)(*plain, **kwargs)
-        return result.item() if isinstance(result, np.ndarray) and result.ndim == 0 else result
-
-
-numbers.Number.register(Symbolic)
 
 
 class Uniform:
@@ -327,18 +268,15 @@ class Uniform:
         self._run, self._index = run, index
 
     def __lt__(self, other: object) -> Any:  # noqa: ANN401
-        if isinstance(other, np.ndarray):
-            return np.array([self < x for x in other.ravel()], bool).reshape(other.shape)
         bound = other if isinstance(other, Symbolic) else number(other)
         if bound is None or not bound.is_constant:
             raise refuse("it compares a uniform draw with data or noise")
-        return _truth(self._run.coin(self._index, bound.constant))
+        return self._run.coin(self._index, bound.constant)
 
     __le__ = __lt__
 
     def __gt__(self, other: object) -> Any:  # noqa: ANN401
-        below = self < other
-        return np.logical_not(below) if isinstance(below, np.ndarray) else _truth(not below)
+        return not self < other
 
     __ge__ = __gt__
 
@@ -349,15 +287,6 @@ class Uniform:
     __rtruediv__ = __neg__ = __abs__ = __pow__ = __bool__ = __float__ = __int__ = _refused
     __eq__ = __ne__ = __index__ = __round__ = __floor__ = __ceil__ = __format__ = _refused
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = exp = log = floor = sqrt = _refused
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        """What `isinstance` finds: a float, as NumPy draws it."""
-        own = sys._getframe(1).f_code.co_filename.startswith((_OWN, _NUMPY))  # noqa: SLF001
-        return Uniform if own else float
-
-    def __repr__(self) -> str:
-        return str(self._refused())
 
 
 def number(value: object) -> Symbolic | None:
@@ -388,15 +317,6 @@ def refuse(reason: str) -> NotUnderstood:
 
 
 def _lifted(own: Symbolic, other: object, action: Callable[[Symbolic, Symbolic], Any]) -> Any:  # noqa: ANN401
-    if isinstance(other, np.ndarray):
-        check_wide(other.dtype)
-        if other.ndim == 0:
-            return _lifted(own, other.item(), action)
-        made = [_lifted(own, x, action) for x in other.ravel()]
-        kind = bool if all(isinstance(x, (bool, np.bool_)) for x in made) else object
-        result = np.empty(other.shape, kind)
-        result.ravel()[:] = made
-        return result
     if isinstance(other, Uniform):
         return NotImplemented
     plain = _infinite(float(other)) if isinstance(other, (float, np.floating)) else None
@@ -410,17 +330,11 @@ def _lifted(own: Symbolic, other: object, action: Callable[[Symbolic, Symbolic],
     except NotUnderstood as reason:  # it marks the run, should the program catch it
         raise refuse(reason.reason) from None
     if not isinstance(made, Symbolic):
-        return _truth(made)
+        return made
     found, run = made.typed(common_kind(own.kind, read.kind, made.kind)), current.get()
     if run is not None and found.kind != "float":
         run.check_size(found)
     return found
-
-
-def _truth(answer: bool) -> Any:  # noqa: ANN401, FBT001
-    """What a comparison answers with: NumPy's truth values add up, and are inverted, otherwise."""
-    run = current.get()
-    return answer if run is None or not run.shared.numpy else np.bool_(answer)
 
 
 def common_kind(*kinds: str | None) -> str | None:
@@ -475,23 +389,10 @@ def _decided(gap: Symbolic, *, strict: bool) -> bool:
     return run.decide(gap, strict=strict)
 
 
-def _objects(value: object) -> Any:  # noqa: ANN401
-    """An array of Python's own numbers and symbols."""
-    array = np.asarray(value)
-    check_wide(array.dtype)
-    return array if array.dtype == object else array.astype(object)
-
-
 def check_wide(kind: np.dtype[Any]) -> None:
     """Symbols stand for real numbers: other types of NumPy round or overflow before those do."""
     if kind.kind in "iufc" and kind not in {np.dtype(np.int64), np.dtype(np.float64)}:
         raise refuse(f"it computes with {kind}, which rounds or overflows early")
-
-
-def _boxed(value: object) -> Any:  # noqa: ANN401
-    box = np.empty((), object)
-    box[()] = value
-    return box
 
 
 _CONSTANT_ZERO = Symbolic({}, ZERO)

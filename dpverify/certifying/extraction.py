@@ -1,28 +1,23 @@
 """The trees of a mechanism: on symbols for data of any value, or on given datasets."""
 
+import functools
 import inspect
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from dpverify.certifying.extracting.calling import no_other_randomness, prepared, takes_epsilon
-from dpverify.certifying.extracting.contained import check_telling
-from dpverify.certifying.extracting.memory import remembered
+from dpverify.certifying.language.checked import Program
+from dpverify.certifying.language.interpreter import Interpreter
+from dpverify.certifying.language.values import as_python
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.outputs import holds_objects, plain_output, values
-from dpverify.certifying.symbolic.plain import plain_tree
-from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
+from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import Course, Limits, Shared, Tree, current, explore
 from dpverify.certifying.symbolic.schemas import Rows, concrete, flattened, slots, symbolic
 from dpverify.certifying.symbolic.symbols import Symbolic
 from dpverify.schema import Schema
-
-NOT_AGAIN = (
-    "it does not do the same again on the same data and draws, with comparisons that answer by "
-    "NumPy's truth values"
-)
 
 
 @dataclass
@@ -37,17 +32,15 @@ class Extraction:
     releasing: bool = False
 
     def __post_init__(self) -> None:
-        self.prepared = prepared(self.mechanism)
-        check_telling(self.prepared)
-        self.memory = remembered(self.prepared)
+        self.program = Program(self.mechanism)
         self.more = (Symbolic({}, self.epsilon),) if self._wants_epsilon() else ()
         self.shared = Shared(self.unit, self.limits, releasing=self.releasing)
         self.courses: dict[Rows | int, list[Course]] = {}
         self._trees: dict[Rows, Tree] = {}
 
-    def start_over(self, *, numpy: bool = False) -> None:
+    def start_over(self) -> None:
         """Forget the noises that were named."""
-        self.shared = Shared(self.unit, self.limits, releasing=self.releasing, numpy=numpy)
+        self.shared = Shared(self.unit, self.limits, releasing=self.releasing)
 
     def _wants_epsilon(self) -> bool:
         """For every ε it must be given; for one, only where the mechanism has no default."""
@@ -57,7 +50,7 @@ class Extraction:
                     "a proof for every epsilon needs a mechanism(data, rng, epsilon)"
                 )
             return False
-        default = inspect.signature(self.mechanism).parameters["epsilon"].default
+        default = parameters(self.mechanism)["epsilon"].default
         return self.unit.every or default is inspect.Parameter.empty
 
     def on_symbols(self, length: int) -> tuple[int, Tree]:
@@ -91,10 +84,6 @@ class Extraction:
         names = {f"x{i}" for i, s in enumerate(slots(self.schema, 1) * 64) if s.whole}
         return Shared(self.unit, self.limits, whole=names)
 
-    def _first_line(self) -> str | None:
-        code = getattr(inspect.unwrap(self.mechanism), "__code__", None)
-        return None if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno}"
-
     def call_plainly(self, data: Any, rng: Any) -> Any:  # noqa: ANN401
         """The same for the mechanism as it was given, without stand-ins."""
         multiple = self.epsilon.multiple()
@@ -102,25 +91,19 @@ class Extraction:
         returned = self.mechanism(data, rng, *more)
         plain = plain_output(returned)
         if holds_objects(returned):
-            raise NotUnderstood("it returns an array of objects", self._first_line())
+            raise NotUnderstood("it returns an array of objects", self._place())
         return plain
 
     def call(self, data: Any, rng: Any) -> Any:  # noqa: ANN401
         """One run: the plain form of what the mechanism returns."""
-        with no_other_randomness():
-            returned = self.prepared(data, rng, *self.more)
-        if remembered(self.prepared) != self.memory:
-            raise Remembers("it keeps something from one call to the next", self._first_line())
-        rng._check_unused()  # noqa: SLF001
-        try:
-            return plain_output(returned)
-        except NotUnderstood as reason:  # of what is returned, which no line says
-            reason.where = self._first_line()
-            raise
+        returned = Interpreter(self.program).call(data, rng, *self.more)
+        return plain_output(as_python(returned))
+
+    def _place(self) -> str:
+        main = self.program.main
+        return f"{main.file}:{main.definition.lineno}"
 
     def _explored(self, data: Callable[[], Any], key: Rows | int) -> Tree:
-        """The tree; it must be the same a second time, and with truth values of NumPy's."""
-
         def program() -> Any:  # noqa: ANN401
             run = current.get()
             if run is None:  # pragma: no cover
@@ -132,12 +115,31 @@ class Extraction:
 
         found: list[Course] = []
         tree = explore(program, self.shared, found)
-        self.shared.numpy = True
-        try:
-            again = plain_tree(explore(program, self.shared))
-        finally:
-            self.shared.numpy = False
-        if plain_tree(tree) != again:
-            raise NotUnderstood(NOT_AGAIN)
         self.courses[key] = found
         return tree
+
+
+def takes_epsilon(mechanism: Callable[..., Any]) -> bool:
+    """Whether the mechanism takes `epsilon` as its third argument."""
+    return list(parameters(mechanism))[2:3] == ["epsilon"]
+
+
+def parameters(mechanism: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The parameters of a function as it is called, whatever its attributes say of it."""
+    try:
+        return dict(inspect.signature(_bare(mechanism)).parameters)
+    except (TypeError, ValueError):
+        return {}
+
+
+def _bare(mechanism: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function without attributes."""
+    if type(mechanism) is functools.partial:
+        return functools.partial(_bare(mechanism.func), *mechanism.args, **mechanism.keywords)
+    if isinstance(mechanism, types.FunctionType):
+        plain = types.FunctionType(
+            mechanism.__code__, {}, argdefs=mechanism.__defaults__, closure=mechanism.__closure__
+        )
+        plain.__kwdefaults__ = mechanism.__kwdefaults__
+        return plain
+    return mechanism
