@@ -58,7 +58,7 @@ from dpverify.tracing.recording.following import LONELY
 from dpverify.tracing.recording.laws import NOTHING, Cost
 from dpverify.tracing.recording.places import NOWHERE, definition, is_inside
 from dpverify.tracing.recording.quiet import quiet
-from dpverify.tracing.recording.records import first_difference
+from dpverify.tracing.recording.records import first_difference, numbers_apart
 from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 from dpverify.tracing.traced import Traced, TraceVerdict
 from dpverify.tracing.transcripts import Finding, Transcripts
@@ -67,6 +67,7 @@ from dpverify.waiting import telling
 
 _AGAIN = 4  # further transcripts that must repeat themselves before a claim is refuted
 _DECIDING = 2 * RUNS + 2 * _AGAIN + 10  # executions that a refutation takes
+_NUMBERS = 4  # of the data, to which noisy numbers are put
 _NOTED = 3  # places of one kind
 _PLAIN = 8  # executions that it takes at most to hold a run against one with plain numbers
 _MOST_WAYS = 8  # runs that are held against plain numbers
@@ -206,7 +207,6 @@ class Tracer(Transcripts):
     """A trace of one pair within a budget of executions."""
 
     notes: list[str] = field(default_factory=list)
-    untried: dict[str, None] = field(default_factory=dict)
     worst: Finding | None = None  # of what was traced so far
 
     def so_far(self) -> Traced:
@@ -320,7 +320,7 @@ class Tracer(Transcripts):
         """The worst of the transcripts that are chosen after the first one."""
         spot = first_difference(self.left, self.right)
         branches = Branches(base, self._delta)
-        known = spots_of(self.mechanism)
+        known = [*numbers_apart(self.left, self.right)[:_NUMBERS], *spots_of(self.mechanism)]
         waiting = deque(scripts(base, self.seed, self._delta, spot, known))
         waiting.extend(branches.crossed(base))
         waiting.extendleft(branches.tied(base))
@@ -395,7 +395,7 @@ class Tracer(Transcripts):
         waiting: list[tuple[int, int, NoiseScript]] = []
         limit, ticket = self.used + self.budget // 2, count()
         twins.reverse()
-        self.untried = winners.untried
+        winners.untried = self.untried
         while True:
             while twins:
                 for rank, script in winners.new(twins.pop()):

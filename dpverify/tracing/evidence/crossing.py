@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,14 @@ from dpverify.arrays import Floats
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
-from dpverify.tracing.evidence.steering import FAR, far_out, plain_draws
+from dpverify.tracing.evidence.steering import (
+    FAR,
+    far_out,
+    first_swept,
+    is_whole,
+    plain_draws,
+    swept,
+)
 from dpverify.tracing.evidence.understanding import Runner
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Value
@@ -32,6 +39,7 @@ from dpverify.tracing.recording.runs import TracedRun, Twin
 
 _STEPS = 9  # of a bisection: to 1/512 of the way to the end of the range
 _COST = 2 + 2 * _STEPS
+_AFTER = 6  # executions that are left for what follows a sweep
 _MOST_NUMBERS = 2000
 _MOST_DRAWS = 20_000
 _MOST_DRAWN = 20  # draws that tell one spot from another
@@ -83,7 +91,7 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     every = list(loose.values())
     quiet = [event for number, event in loose.items() if number not in moved]
     groups = [quiet, every] if quiet and len(quiet) < len(every) else [every]
-    found = _passing(runner, twin, reach)
+    found = _passing(runner, twin, reach) or _swept(runner, twin, reach)
     if found is not None:
         return found
     for group in groups:
@@ -94,6 +102,24 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
             found = _bisected(runner, twin, draws, to)
             if found is not None:
                 return found
+    return None
+
+
+def _swept(runner: Runner, twin: Twin, reach: float) -> Twin | None:
+    """A replay on which the sides differ, with whole numbers at one value after the other."""
+    amounts, sweep = swept(twin.left, runner.seed, reach)
+    done = first_swept(amounts) if is_whole(twin.left) else 0  # those were tried before
+    for tried, script in islice(enumerate(sweep), done, None):
+        if runner.used + 2 + _AFTER > runner.budget:
+            runner.untried[
+                f"of whole numbers that the code saw, {tried} of {amounts} amounts of noise were "
+                "tried one by one"
+            ] = None
+            return None
+        base = runner.record(runner.left, script, eager=twin.left.journal.eager)
+        found = runner.replay(runner.right, base)
+        if not _keeps(runner, found):
+            return found
     return None
 
 
@@ -121,7 +147,7 @@ def _spots(
     """Where to move noise, the likeliest first: directions, and how far to go in them."""
     if not len(draws) or runner.used + 6 + _COST > runner.budget:
         return
-    up = np.full(len(draws), reach)
+    up = reach * _signs(twin.left, draws)
     start = _gaps(runner, twin, _moved(twin.left, draws, up, 0.0))
     passes: list[_Pass] = []
     for ends in _ways(up):
@@ -141,9 +167,21 @@ def _spots(
 def _ways(up: Floats) -> list[list[Floats]]:
     """Directions for all draws at once, each with the ends to go to: near ones first."""
     turning = up * np.where(np.arange(len(up)) % 2 == 0, 1.0, -1.0)
-    further = [1.0, 100.0] if up[0] == FAR else [1.0]  # nothing is too rare where there is no δ
+    # Nothing is too rare where there is no δ.
+    further = [1.0, 100.0] if abs(up[0]) == FAR else [1.0]
     straight = [[to * way for to in further] for way in (up, -up)]
     return straight + ([[0.0 * up], [turning], [-turning]] if len(up) > 1 else [])
+
+
+def _signs(base: TracedRun, draws: NDArray[np.intp]) -> Floats:
+    """Which way each draw goes for the numbers that the code saw to grow."""
+    signs = dict.fromkeys(draws.tolist(), 1.0)
+    for event in base.journal.events:
+        if isinstance(event, Value) and not event.final:
+            factors = np.broadcast_to(event.coef, np.shape(event.idx)).reshape(-1)
+            pairs = zip(np.ravel(event.idx).tolist(), factors.tolist(), strict=True)
+            signs |= {j: -1.0 for j, factor in pairs if factor < 0 and j in signs}
+    return np.array(list(signs.values()))
 
 
 def _passed(start: float, end: float) -> bool:

@@ -133,6 +133,7 @@ class Runner:
     seen: Counter[Place] = field(default_factory=Counter)
     chance: dict[Place, str] = field(default_factory=dict)  # picks that are not chosen by steering
     fallen: Fallen = field(default_factory=Fallen)
+    untried: dict[str, None] = field(default_factory=dict)  # what transcripts did not come to
     lines: ReachedLines = field(init=False)
     outside: OutsideGenerators = field(init=False)
     memory: Memory = field(init=False)

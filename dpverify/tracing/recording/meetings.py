@@ -258,7 +258,7 @@ def _numbers(value: Any) -> list[float]:
     if kind is str and len(value) < _LONGEST:
         with suppress(ValueError):
             return _numbers(float(value))
-    if kind in {list, tuple, set, frozenset, dict} and len(value) <= _MOST_PARTS:
+    if kind in {list, tuple, set, frozenset, dict, range} and len(value) <= _MOST_PARTS:
         return [number for part in value if type(part) in {int, float} for number in _numbers(part)]
     is_array = kind is np.ndarray or kind.__module__.startswith("pandas")
     if is_array and getattr(value, "size", _HUGE) <= _LARGEST:
@@ -270,10 +270,10 @@ def _numbers(value: Any) -> list[float]:
 
 
 def _pairs(one: list[float], two: list[float]) -> Iterator[tuple[int, int, float, float]]:
-    """Elements that meet: those at the same place, or each with a single number."""
+    """Elements that meet: those at the same place; of rows of different length, each with each."""
     if len(one) == len(two):
         yield from ((i, i, a, b) for i, (a, b) in enumerate(zip(one, two, strict=True)))
-    elif 1 in {len(one), len(two)}:
+    else:
         yield from ((i, j, a, b) for i, a in enumerate(one) for j, b in enumerate(two))
 
 
