@@ -298,9 +298,12 @@ class Tracer(Transcripts):
 
     def _out_of_sight(self, twin: Twin) -> Finding | None:
         """Noise that became a plain number, and on which data decide after that."""
-        found = crossed(self, twin, reach_of(self._delta, twin.left))
+        reach = reach_of(self._delta, twin.left)
+        found = crossed(self, twin, reach)
         if found is None:
             return None
+        if isinstance(found, Puzzle):
+            return Finding("not understood", Spending(), puzzles=(found,))
         if not found.leaks and not found.right.journal.puzzles:
             return self._cost(found, found.left.journal.script)
         if not found.leaks:

@@ -33,8 +33,8 @@ from dpverify.tracing.evidence.steering import (
 )
 from dpverify.tracing.evidence.understanding import Runner
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import Value
-from dpverify.tracing.recording.meetings import RANKS, Gaps, Meeting, meetings
+from dpverify.tracing.recording.events import BESIDE_DATA, Puzzle, Value
+from dpverify.tracing.recording.meetings import RANKS, Meeting, Met, meetings, out_of_sight
 from dpverify.tracing.recording.runs import TracedRun, Twin
 
 _STEPS = 9  # of a bisection: to 1/512 of the way to the end of the range
@@ -78,10 +78,11 @@ class _Decided:
         return not np.array_equal(self.numbers[kept], other.numbers[kept], equal_nan=True)
 
 
-def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
+def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | Puzzle | None:
     """A replay near a change of mind of the left side, on which the right decides differently.
 
-    That may be a leak, a loss beyond the claim, or something that is not understood.
+    That may be a leak, a loss beyond the claim, or something that is not understood. A puzzle where
+    there is none, and data met noisy numbers in a way that may hide one.
     """
     events = twin.left.journal.events
     loose = {n: e for n, e in enumerate(events) if isinstance(e, Value) and not e.final}
@@ -91,23 +92,62 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     every = list(loose.values())
     quiet = [event for number, event in loose.items() if number not in moved]
     groups = [quiet, every] if quiet and len(quiet) < len(every) else [every]
-    found = _passing(runner, twin, reach) or _swept(runner, twin, reach)
+    look = _Look(runner, twin)
+    puzzle = _data_met(look, reach)
+    found = _passing(look, reach) or _swept(runner, twin, reach)
     if found is not None:
         return found
     for group in groups:
         draws = np.unique(np.concatenate([np.ravel(event.idx) for event in group]))
         for to in (reach, -reach):
             if runner.used + _COST > runner.budget:
-                return None
+                return puzzle
             found = _bisected(runner, twin, draws, to)
             if found is not None:
                 return found
-    return None
+    return puzzle
+
+
+def _data_met(look: "_Look", reach: float) -> Puzzle | None:
+    """The line where a noisy number that the code saw meets data, in a way that is not understood.
+
+    Numbers that are compared or subtracted are moved to where they are equal. What else a function
+    does with both, as a lookup or a join, may come true for a single value of the noise.
+    """
+    runner, draws = look.runner, look.draws
+    if not len(draws) or runner.used + 3 > runner.budget:
+        return None
+    ends = reach * _signs(look.twin.left, draws)
+    here, moved = look.at(ends, 0.0), look.at(ends, 1.0)
+    with meetings(runner.mechanism) as there:
+        runner.replay(runner.right, look.first)
+    place = out_of_sight(here, there, moved)
+    return None if place is None else Puzzle(place, BESIDE_DATA)
+
+
+class _Look:
+    """What met in runs of the left side, with noise on its way to an end; each is run once."""
+
+    def __init__(self, runner: Runner, twin: Twin) -> None:
+        self.runner, self.twin = runner, twin
+        self.draws = plain_draws(twin.left)
+        self.known: dict[tuple[float, ...], Met] = {}
+        self.first = twin.left  # the run with the noise of the twin
+
+    def at(self, ends: Floats, share: float) -> Met:
+        fixed = _moved(self.twin.left, self.draws, ends, share)
+        key = tuple(fixed.values())
+        if key not in self.known:
+            with meetings(self.runner.mechanism) as self.known[key]:
+                run = _run(self.runner, self.twin, fixed)
+            self.first = run if not share else self.first
+        return self.known[key]
 
 
 def _swept(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     """A replay on which the sides differ, with whole numbers at one value after the other."""
-    amounts, sweep = swept(twin.left, runner.seed, reach)
+    delta = float(getattr(runner.claim, "delta", 0.0))
+    amounts, sweep = swept(twin.left, runner.seed, reach, delta)
     done = first_swept(amounts) if is_whole(twin.left) else 0  # those were tried before
     for tried, script in islice(enumerate(sweep), done, None):
         if runner.used + 2 + _AFTER > runner.budget:
@@ -123,11 +163,11 @@ def _swept(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     return None
 
 
-def _passing(runner: Runner, twin: Twin, reach: float) -> Twin | None:
+def _passing(look: _Look, reach: float) -> Twin | None:
     """A replay on which a number that came of noise passes another, if the sides differ there."""
-    draws = plain_draws(twin.left)
+    runner, twin, draws = look.runner, look.twin, look.draws
     tried: set[tuple[float, ...]] = set()
-    for ends, share in _spots(runner, twin, draws, reach):
+    for ends, share in _spots(look, reach):
         fixed = _moved(twin.left, draws, ends, share)
         place = tuple(round(fixed[j], 13) for j in draws.tolist()[:_MOST_DRAWN])
         if place in tried:
@@ -141,26 +181,25 @@ def _passing(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     return None
 
 
-def _spots(
-    runner: Runner, twin: Twin, draws: NDArray[np.intp], reach: float
-) -> Iterator[tuple[Floats, float]]:
+def _spots(look: _Look, reach: float) -> Iterator[tuple[Floats, float]]:
     """Where to move noise, the likeliest first: directions, and how far to go in them."""
+    runner, twin, draws = look.runner, look.twin, look.draws
     if not len(draws) or runner.used + 6 + _COST > runner.budget:
         return
     up = reach * _signs(twin.left, draws)
-    start = _gaps(runner, twin, _moved(twin.left, draws, up, 0.0))
+    start = look.at(up, 0.0).gaps
     passes: list[_Pass] = []
     for ends in _ways(up):
         met: set[Meeting] = set()
         for way in ends:
             if runner.used + 4 + _COST > runner.budget:
                 break
-            end = _gaps(runner, twin, _moved(twin.left, draws, way, 1.0))
+            end = look.at(way, 1.0).gaps
             new = [k for k in start if k in end and k not in met and _passed(start[k], end[k])]
             passes += [_Pass(way, key, start[key], end[key]) for key in new]
             met.update(new)
     for found in _ranked(passes):
-        yield from ((found.way, share) for share in _sharpened(runner, twin, draws, found))
+        yield from ((found.way, share) for share in _sharpened(look, found))
     yield from product((up, -up), _GRID)
 
 
@@ -209,18 +248,16 @@ def _ranked(passes: list[_Pass]) -> list[_Pass]:
     return [passes[i] for i in order[:_MOST_PASSES]]
 
 
-def _sharpened(
-    runner: Runner, twin: Twin, draws: NDArray[np.intp], passed: _Pass
-) -> Iterator[float]:
+def _sharpened(look: _Look, passed: _Pass) -> Iterator[float]:
     """Shares at which two numbers are all but equal: one just above, one just below the other."""
     known = {0.0: passed.start, 1.0: passed.end}
 
     def gap_at(share: float) -> float:
         if share in known:
             return known[share]
-        if runner.used + 4 + _COST > runner.budget:
+        if look.runner.used + 4 + _COST > look.runner.budget:
             raise _LostSight
-        gaps = _gaps(runner, twin, _moved(twin.left, draws, passed.way, share))
+        gaps = look.at(passed.way, share).gaps
         if passed.key not in gaps:
             raise _LostSight  # they do not meet here
         known[share] = gaps[passed.key]
@@ -246,13 +283,6 @@ def _sharpened(
 
 class _LostSight(Exception):
     """Two numbers are not seen to meet any more."""
-
-
-def _gaps(runner: Runner, twin: Twin, fixed: dict[int, float]) -> Gaps:
-    """How far apart numbers were that met in a run on the left."""
-    with meetings(runner.mechanism) as found:
-        _run(runner, twin, fixed)
-    return found
 
 
 def _run(runner: Runner, twin: Twin, fixed: dict[int, float]) -> TracedRun:

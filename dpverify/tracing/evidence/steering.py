@@ -127,9 +127,9 @@ def scripts(
         yield NoiseScript(seed, shape=partial(far_out, to=far), until=most + _MOST_TURNS)
     yield NoiseScript(seed, shape=partial(alternating, to=reach), until=most)
     yield NoiseScript(seed, shape=_tie, until=most)
-    yield from _at(base, seed, reach if delta else _FARTHEST, known)
+    yield from _at(base, seed, delta, known)
     if is_whole(base):
-        amounts, sweep = swept(base, seed, reach)
+        amounts, sweep = swept(base, seed, reach, delta)
         yield from islice(sweep, first_swept(amounts))
     else:
         yield from _signs(base, seed, reach)
@@ -183,18 +183,22 @@ def rarer(base: TracedRun, seed: int, delta: float) -> Iterator[NoiseScript]:
             yield NoiseScript(seed, fixed=dict(zip(some.tolist(), ends, strict=True)))
 
 
-def _at(base: TracedRun, seed: int, reach: float, known: Sequence[float]) -> Iterator[NoiseScript]:
+def _at(base: TracedRun, seed: int, delta: float, known: Sequence[float]) -> Iterator[NoiseScript]:
     """Noisy numbers that code saw as plain ones, all of them equal to one that is known."""
+    reach = reach_of(delta, base) if delta else _FARTHEST
     seen = [e for e in base.journal.events if isinstance(e, Value) and not e.final]
     for number in (0.0, *known[:_MOST_KNOWN]) if seen else ():
         fixed: dict[int, float] = {}
         for event in seen:
             fixed |= _noise_for(base, event, number - np.asarray(event.offset), reach)
+        fixed = _likely(base, fixed, delta)
         if fixed:
             yield NoiseScript(seed, fixed=fixed)
 
 
-def swept(base: TracedRun, seed: int, reach: float) -> tuple[int, Iterator[NoiseScript]]:
+def swept(
+    base: TracedRun, seed: int, reach: float, delta: float
+) -> tuple[int, Iterator[NoiseScript]]:
     """Whole numbers that code saw as plain ones, all with the same noise: one amount, each once.
 
     What code decides on a whole number may come true for a single value of it. So many amounts
@@ -218,6 +222,7 @@ def swept(base: TracedRun, seed: int, reach: float) -> tuple[int, Iterator[Noise
             fixed: dict[int, float] = {}
             for event in seen:
                 fixed |= _noise_for(base, event, np.asarray(float(amount)), reach)
+            fixed = _likely(base, fixed, delta)
             if fixed:
                 yield NoiseScript(seed, fixed=fixed)
 
@@ -227,6 +232,25 @@ def swept(base: TracedRun, seed: int, reach: float) -> tuple[int, Iterator[Noise
 def first_swept(amounts: int) -> int:
     """How many amounts are tried before anything else: all, or a few of very many."""
     return amounts if amounts <= _MOST_SWEPT else _FEW_SWEPT
+
+
+def _likely(base: TracedRun, fixed: dict[int, float], delta: float) -> dict[int, float]:
+    """Of whole numbers that are set, as many as are so together more often than δ.
+
+    Half of the mass of one draw is less than that of its difference to another one.
+    """
+    if not delta:
+        return fixed
+    laws = {j: base.journal.draws.law_of(j) for j in fixed}
+    kept = {j: z for j, z in fixed.items() if not laws[j].is_discrete}
+    chance = 1.0
+    for j, z in fixed.items():
+        if laws[j].is_discrete:
+            chance *= _mass(laws[j], z) / (1.0 if laws[j].name == "integers" else 2.0)
+            if chance <= delta * (1 + EDGE):
+                break
+            kept[j] = z
+    return kept
 
 
 def _amounts() -> Iterator[int]:
