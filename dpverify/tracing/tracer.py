@@ -37,6 +37,7 @@ from dpverify.tracing.evidence.steering import (
     FAR,
     Branches,
     far_out,
+    is_whole,
     reach_of,
     scripts,
     worst_script,
@@ -323,8 +324,7 @@ class Tracer(Transcripts):
         """The worst of the transcripts that are chosen after the first one."""
         spot = first_difference(self.left, self.right)
         branches = Branches(base, self._delta)
-        known = [*numbers_apart(self.left, self.right)[:_NUMBERS], *spots_of(self.mechanism)]
-        waiting = deque(scripts(base, self.seed, self._delta, spot, known))
+        waiting = deque(scripts(base, self.seed, self._delta, spot, self._known(base)))
         waiting.extend(branches.crossed(base))
         waiting.extendleft(branches.tied(base))
         twins = [worst.twin]
@@ -359,6 +359,13 @@ class Tracer(Transcripts):
         if worst.verdict == "shown":
             worst = self._together(worst, rarely)
         return worst
+
+    def _known(self, base: TracedRun) -> list[float]:
+        """Numbers that noisy ones may be compared with; whole ones also with those of the data."""
+        known = spots_of(self.mechanism)
+        if not is_whole(base):
+            return known
+        return [0.0, *numbers_apart(self.left, self.right)[:_NUMBERS], *known]
 
     def _seen_rarely(self, base: TracedRun) -> Finding | None:
         """What goes wrong where one of many plain numbers is so far out as each is too rarely."""

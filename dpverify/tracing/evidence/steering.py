@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 _MOST_COINS = 512
 _MOST_SIGNS = 4
 _MOST_INTERVALS = 6
-_MOST_KNOWN = 10  # numbers of the code that noisy ones are put to
+_MOST_KNOWN = 12  # numbers of the code that noisy ones are put to
 _MOST_PUT = 5000  # numbers of one release that are put somewhere
 _MOST_AMOUNTS = 100  # of noise that all whole numbers have
 _MOST_SWEPT, _FEW_SWEPT = 30, 6  # of them, before anything else is tried
@@ -185,9 +185,9 @@ def rarer(base: TracedRun, seed: int, delta: float) -> Iterator[NoiseScript]:
 
 def _at(base: TracedRun, seed: int, delta: float, known: Sequence[float]) -> Iterator[NoiseScript]:
     """Noisy numbers that code saw as plain ones, all of them equal to one that is known."""
-    reach = reach_of(delta, base) if delta else _FARTHEST
+    reach = _FARTHEST if is_whole(base) and not delta else reach_of(delta, base)
     seen = [e for e in base.journal.events if isinstance(e, Value) and not e.final]
-    for number in (0.0, *known[:_MOST_KNOWN]) if seen else ():
+    for number in known[:_MOST_KNOWN] if seen else ():
         fixed: dict[int, float] = {}
         for event in seen:
             fixed |= _noise_for(base, event, number - np.asarray(event.offset), reach)
