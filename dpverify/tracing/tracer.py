@@ -71,6 +71,7 @@ _DECIDING = 2 * RUNS + 2 * _AGAIN + 10  # executions that a refutation takes
 _NUMBERS = 4  # of the data, to which noisy numbers are put
 _NOTED = 3  # places of one kind
 _PLAIN = 8  # executions that it takes at most to hold a run against one with plain numbers
+_CROSSING = 30  # executions that it takes at least to look at numbers that the code saw
 _MOST_WAYS = 8  # runs that are held against plain numbers
 _NUDGE = 1.0 + 1e-7  # by which noise is larger that is not to be at a tie
 Held = list[tuple[Any, TracedRun | NoiseScript]]
@@ -251,7 +252,7 @@ class Tracer(Transcripts):
                 self.notes.append("the budget ended before it was known whether the output tells")
         new, more = self._ways(base)
         if worst.verdict == "shown":
-            worst = self._told_apart(new) or worst
+            worst = self._told_apart(new, spare=_CROSSING if self.seen else 0) or worst
         if worst.verdict == "shown" and first.twin is not None:
             worst = self._out_of_sight(first.twin) or worst
         if worst.verdict == "shown":
@@ -278,13 +279,14 @@ class Tracer(Transcripts):
         scripts = [NoiseScript(self.seed, shape=shape) for shape in shapes]
         return [(data, script) for data in (self.right, self.left) for script in scripts]
 
-    def _told_apart(self, runs: Held) -> Finding | None:
+    def _told_apart(self, runs: Held, spare: int = 0) -> Finding | None:
         """Code that does something else with plain numbers, on some of these runs.
 
-        Rounding may decide on one of them, but not on noise that is a little larger as well.
+        Rounding may decide on one of them, but not on noise that is a little larger as well. As
+        many executions as are to `spare` are left for what follows.
         """
         for done, (data, made) in enumerate(runs[:_MOST_WAYS]):
-            if self.used + _PLAIN > self.budget:
+            if self.used + _PLAIN + spare > self.budget:
                 left = len(runs) - done
                 self.notes.append(f"{left} more runs were not repeated with plain numbers")
                 return None

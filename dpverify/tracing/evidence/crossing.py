@@ -35,6 +35,7 @@ from dpverify.tracing.evidence.understanding import Runner
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import BESIDE_DATA, Puzzle, Value
 from dpverify.tracing.recording.meetings import RANKS, Meeting, Met, meetings, out_of_sight
+from dpverify.tracing.recording.places import Place
 from dpverify.tracing.recording.runs import TracedRun, Twin
 
 _STEPS = 9  # of a bisection: to 1/512 of the way to the end of the range
@@ -47,6 +48,9 @@ _MOST_PASSES = 12  # numbers that are put where they pass another
 _SHARPENING = 20
 _FEW = 8  # values of a whole number that is decided on
 _SHARP = 2.0**-44  # of the way to an end of the noise's range
+_TOO_FEW = (
+    "noisy numbers are compared with data here: the executions were too few to make them equal"
+)
 _GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 
@@ -97,6 +101,8 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | Puzzle | None:
     found = _passing(look, reach) or _swept(runner, twin, reach)
     if found is not None:
         return found
+    if look.waiting:  # the budget ended before any of them was looked at
+        puzzle = puzzle or Puzzle(next(iter(look.waiting)), _TOO_FEW)
     for group in groups:
         draws = np.unique(np.concatenate([np.ravel(event.idx) for event in group]))
         for to in (reach, -reach):
@@ -119,9 +125,13 @@ def _data_met(look: "_Look", reach: float) -> Puzzle | None:
         return None
     ends = reach * _signs(look.twin.left, draws)
     here, moved = look.at(ends, 0.0), look.at(ends, 1.0)
-    with meetings(runner.mechanism) as there:
+    with meetings(runner.mechanism) as look.right:
         runner.replay(runner.right, look.first)
-    place = out_of_sight(here, there, moved)
+    one, two, three = (met.gaps for met in (here, look.right, moved))
+    for key in one.keys() & two.keys() & three.keys():
+        if one[key] != two[key] and _passed(one[key], three[key]):
+            look.waiting.setdefault(here.lines[key[2]])
+    place = out_of_sight(here, look.right, moved)
     return None if place is None else Puzzle(place, BESIDE_DATA)
 
 
@@ -133,6 +143,8 @@ class _Look:
         self.draws = plain_draws(twin.left)
         self.known: dict[tuple[float, ...], Met] = {}
         self.first = twin.left  # the run with the noise of the twin
+        self.right = Met()  # of its replay
+        self.waiting: dict[Place, None] = {}  # where numbers would pass that data have moved
 
     def at(self, ends: Floats, share: float) -> Met:
         fixed = _moved(self.twin.left, self.draws, ends, share)
@@ -198,7 +210,10 @@ def _spots(look: _Look, reach: float) -> Iterator[tuple[Floats, float]]:
             new = [k for k in start if k in end and k not in met and _passed(start[k], end[k])]
             passes += [_Pass(way, key, start[key], end[key]) for key in new]
             met.update(new)
-    for found in _ranked(passes):
+    other = look.right.gaps
+    by_data = {key for key, gap in start.items() if other.get(key, gap) != gap}
+    for found in _ranked(passes, by_data):
+        look.waiting.clear()
         yield from ((found.way, share) for share in _sharpened(look, found))
     yield from product((up, -up), _GRID)
 
@@ -236,14 +251,18 @@ class _Pass(NamedTuple):
     end: float
 
 
-def _ranked(passes: list[_Pass]) -> list[_Pass]:
-    """Comparisons first, then differences, then arguments; of each line once, then again."""
+def _ranked(passes: list[_Pass], by_data: set[Meeting]) -> list[_Pass]:
+    """Comparisons first, then differences, then arguments; of each line once, then again.
+
+    Before all others those in which the sides are not equally far from each other.
+    """
     turns: Counter[Any] = Counter()
     ranks = []
     for each in passes:
         kind, *where = each.key[:3]
         turns[kind, *where] += 1
-        ranks.append((turns[kind, *where] > 2, RANKS.index(kind), turns[kind, *where]))
+        often = turns[kind, *where]
+        ranks.append((each.key not in by_data, often > 2, RANKS.index(kind), often))
     order = sorted(range(len(passes)), key=ranks.__getitem__)
     return [passes[i] for i in order[:_MOST_PASSES]]
 

@@ -261,11 +261,11 @@ class Met:
         if place == 0:
             self.turns[number] = self.turns.get(number, -1) + 1
             self.operands[number] = []
+            self.lines[number] = Place(filename, line, by)
         turn = self.turns.get(number, 0)
         mine = _numbers(value) if turn < _MOST_TURNS else []
         if turn < _MOST_TURNS and self._is_opaque(kind, by, value, mine):
             self.spelled[number, turn, place] = spelled_out(value)
-            self.lines[number] = Place(filename, line, by)
         if kind in {"compared", CONDITION} and turn < _MOST_TURNS:
             self.decided[number, turn, place] = spelled_out(value)
         for before, others in enumerate(self.operands.get(number, ())):
@@ -305,13 +305,33 @@ def _numbers(value: Any) -> list[float]:
         with suppress(ValueError):
             return _numbers(float(value))
     if kind in {list, tuple, set, frozenset, dict, range} and len(value) <= _MOST_PARTS:
-        return [number for part in value if type(part) in {int, float} for number in _numbers(part)]
+        return [
+            number
+            for part in value
+            if type(part) in {int, float} or _is_form(part)
+            for number in _numbers(part)
+        ]
+    if _is_form(value):
+        return _known(value.worked_out())
     if (kind is np.ndarray or _is_table(value)) and value.size <= _LARGEST:
         array = np.asarray(value)
         if array.dtype.kind in "iuf":
             some = array.reshape(-1)[:_MOST_PARTS].tolist()
             return [float(part) if abs(part) < _HUGE else math.nan for part in some]
     return []
+
+
+def _is_form(value: Any) -> bool:
+    """A noisy number that is followed still."""
+    return hasattr(type(value), "worked_out")
+
+
+def _known(form: Any) -> list[float]:
+    """What a noisy number is, if it was told before."""
+    draws, idx = form.journal.draws, np.ravel(form.idx)
+    if not np.all(draws.used[idx]):
+        return []
+    return [float(form.offset + np.sum(np.ravel(form.coef) * draws.z[idx]))]
 
 
 def _is_table(value: Any) -> bool:
