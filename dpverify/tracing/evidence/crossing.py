@@ -254,15 +254,15 @@ class _Pass(NamedTuple):
 def _ranked(passes: list[_Pass], by_data: set[Meeting]) -> list[_Pass]:
     """Comparisons first, then differences, then arguments; of each line once, then again.
 
-    Before all others those in which the sides are not equally far from each other.
+    Of each kind, those first in which the sides are not equally far from each other.
     """
     turns: Counter[Any] = Counter()
     ranks = []
     for each in passes:
-        kind, *where = each.key[:3]
-        turns[kind, *where] += 1
-        often = turns[kind, *where]
-        ranks.append((each.key not in by_data, often > 2, RANKS.index(kind), often))
+        kind, moved = each.key[0], each.key in by_data
+        turns[each.key[:3], moved] += 1
+        often = turns[each.key[:3], moved]
+        ranks.append((often > 2, RANKS.index(kind), not moved, often))
     order = sorted(range(len(passes)), key=ranks.__getitem__)
     return [passes[i] for i in order[:_MOST_PASSES]]
 
