@@ -34,7 +34,14 @@ from dpverify.tracing.evidence.steering import (
 from dpverify.tracing.evidence.understanding import Runner
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import BESIDE_DATA, Puzzle, Value
-from dpverify.tracing.recording.meetings import RANKS, Meeting, Met, meetings, out_of_sight
+from dpverify.tracing.recording.meetings import (
+    RANKS,
+    Meeting,
+    Met,
+    meetings,
+    out_of_sight,
+    side_by_side,
+)
 from dpverify.tracing.recording.places import Place
 from dpverify.tracing.recording.runs import TracedRun, Twin
 
@@ -48,9 +55,7 @@ _MOST_PASSES = 12  # numbers that are put where they pass another
 _SHARPENING = 20
 _FEW = 8  # values of a whole number that is decided on
 _SHARP = 2.0**-44  # of the way to an end of the noise's range
-_TOO_FEW = (
-    "noisy numbers are compared with data here: the executions were too few to make them equal"
-)
+_TOO_FEW = "noisy numbers meet data here: the executions were too few to make the two equal"
 _GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 
@@ -127,10 +132,7 @@ def _data_met(look: "_Look", reach: float) -> Puzzle | None:
     here, moved = look.at(ends, 0.0), look.at(ends, 1.0)
     with meetings(runner.mechanism) as look.right:
         runner.replay(runner.right, look.first)
-    one, two, three = (met.gaps for met in (here, look.right, moved))
-    for key in one.keys() & two.keys() & three.keys():
-        if one[key] != two[key] and _passed(one[key], three[key]):
-            look.waiting.setdefault(here.lines[key[2]])
+    look.waiting = dict.fromkeys(side_by_side(here, look.right, moved))
     place = out_of_sight(here, look.right, moved)
     return None if place is None else Puzzle(place, BESIDE_DATA)
 

@@ -252,6 +252,7 @@ class Met:
         self.gaps: Gaps = {}
         self.spelled: dict[Operand, Any] = {}
         self.lines: dict[int, Place] = {}
+        self.numbers: dict[Operand, list[float]] = {}  # of what is compared or given
         self.decided: dict[Operand, Any] = {}  # operands of comparisons, and conditions
         self.turns: dict[Any, int] = {}
         self.operands: dict[Any, list[Any]] = {}
@@ -266,6 +267,8 @@ class Met:
         mine = _numbers(value) if turn < _MOST_TURNS else []
         if turn < _MOST_TURNS and self._is_opaque(kind, by, value, mine):
             self.spelled[number, turn, place] = spelled_out(value)
+        if mine and kind != "subtracted":
+            self.numbers[number, turn, place] = mine
         if kind in {"compared", CONDITION} and turn < _MOST_TURNS:
             self.decided[number, turn, place] = spelled_out(value)
         for before, others in enumerate(self.operands.get(number, ())):
@@ -376,6 +379,19 @@ def out_of_sight(one: Met, other_data: Met, other_noise: Met) -> Place | None:
         if data and noise and len(data | noise) > 1:
             return one.lines[number]
     return None
+
+
+def side_by_side(one: Met, other_data: Met, other_noise: Met) -> Iterator[Place]:
+    """Lines where numbers that move with the data alone meet some that move with noise alone."""
+    moving: dict[tuple[int, int], set[tuple[bool, bool]]] = {}
+    for operand, numbers in one.numbers.items():
+        others = [met.numbers.get(operand) for met in (other_data, other_noise)]
+        if None not in others:
+            moves = (others[0] != numbers, others[1] != numbers)
+            moving.setdefault(operand[:2], set()).add(moves)
+    for (number, _), found in moving.items():
+        if {(True, False), (False, True)} <= found:
+            yield one.lines[number]
 
 
 def _pairs(one: list[float], two: list[float]) -> Iterator[tuple[int, int, float, float]]:
