@@ -137,7 +137,8 @@ def _tosses(runner: Transcripts, base: TracedRun, delta: float) -> dict[Place, l
                 rarely[left] = not _turn_at_once(runner, base, number, left.tolist())
             draws = np.ravel(event.idx)
             for i in np.flatnonzero(rarely).tolist():
-                # Of numbers that were seen, any may be chosen for this line by what it is.
+                # Of numbers that were seen, any may be chosen for this line by what it is: the
+                # sum of all bounds that (proofs/rare_transcripts.py).
                 others = len(seen) if int(draws[i]) in seen else 1
                 chance = min(1.0, others * float(chances[i]))
                 found[event.place].append(Toss(number, i, chance))

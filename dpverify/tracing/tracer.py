@@ -37,6 +37,7 @@ from dpverify.tracing.evidence.steering import (
     FAR,
     Branches,
     far_out,
+    is_whole,
     reach_of,
     scripts,
     worst_script,
@@ -58,7 +59,7 @@ from dpverify.tracing.recording.following import LONELY
 from dpverify.tracing.recording.laws import NOTHING, Cost
 from dpverify.tracing.recording.places import NOWHERE, definition, is_inside
 from dpverify.tracing.recording.quiet import quiet
-from dpverify.tracing.recording.records import first_difference
+from dpverify.tracing.recording.records import first_difference, numbers_apart
 from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 from dpverify.tracing.traced import Traced, TraceVerdict
 from dpverify.tracing.transcripts import Finding, Transcripts
@@ -67,8 +68,10 @@ from dpverify.waiting import telling
 
 _AGAIN = 4  # further transcripts that must repeat themselves before a claim is refuted
 _DECIDING = 2 * RUNS + 2 * _AGAIN + 10  # executions that a refutation takes
+_NUMBERS = 4  # of the data, to which noisy numbers are put
 _NOTED = 3  # places of one kind
 _PLAIN = 8  # executions that it takes at most to hold a run against one with plain numbers
+_CROSSING = 30  # executions that it takes at least to look at numbers that the code saw
 _MOST_WAYS = 8  # runs that are held against plain numbers
 _NUDGE = 1.0 + 1e-7  # by which noise is larger that is not to be at a tie
 Held = list[tuple[Any, TracedRun | NoiseScript]]
@@ -206,7 +209,6 @@ class Tracer(Transcripts):
     """A trace of one pair within a budget of executions."""
 
     notes: list[str] = field(default_factory=list)
-    untried: dict[str, None] = field(default_factory=dict)
     worst: Finding | None = None  # of what was traced so far
 
     def so_far(self) -> Traced:
@@ -250,7 +252,7 @@ class Tracer(Transcripts):
                 self.notes.append("the budget ended before it was known whether the output tells")
         new, more = self._ways(base)
         if worst.verdict == "shown":
-            worst = self._told_apart(new) or worst
+            worst = self._told_apart(new, spare=_CROSSING if self.seen else 0) or worst
         if worst.verdict == "shown" and first.twin is not None:
             worst = self._out_of_sight(first.twin) or worst
         if worst.verdict == "shown":
@@ -277,13 +279,14 @@ class Tracer(Transcripts):
         scripts = [NoiseScript(self.seed, shape=shape) for shape in shapes]
         return [(data, script) for data in (self.right, self.left) for script in scripts]
 
-    def _told_apart(self, runs: Held) -> Finding | None:
+    def _told_apart(self, runs: Held, spare: int = 0) -> Finding | None:
         """Code that does something else with plain numbers, on some of these runs.
 
-        Rounding may decide on one of them, but not on noise that is a little larger as well.
+        Rounding may decide on one of them, but not on noise that is a little larger as well. As
+        many executions as are to `spare` are left for what follows.
         """
         for done, (data, made) in enumerate(runs[:_MOST_WAYS]):
-            if self.used + _PLAIN > self.budget:
+            if self.used + _PLAIN + spare > self.budget:
                 left = len(runs) - done
                 self.notes.append(f"{left} more runs were not repeated with plain numbers")
                 return None
@@ -298,9 +301,12 @@ class Tracer(Transcripts):
 
     def _out_of_sight(self, twin: Twin) -> Finding | None:
         """Noise that became a plain number, and on which data decide after that."""
-        found = crossed(self, twin, reach_of(self._delta, twin.left))
+        reach = reach_of(self._delta, twin.left)
+        found = crossed(self, twin, reach)
         if found is None:
             return None
+        if isinstance(found, Puzzle):
+            return Finding("not understood", Spending(), puzzles=(found,))
         if not found.leaks and not found.right.journal.puzzles:
             return self._cost(found, found.left.journal.script)
         if not found.leaks:
@@ -320,8 +326,7 @@ class Tracer(Transcripts):
         """The worst of the transcripts that are chosen after the first one."""
         spot = first_difference(self.left, self.right)
         branches = Branches(base, self._delta)
-        known = spots_of(self.mechanism)
-        waiting = deque(scripts(base, self.seed, self._delta, spot, known))
+        waiting = deque(scripts(base, self.seed, self._delta, spot, self._known(base)))
         waiting.extend(branches.crossed(base))
         waiting.extendleft(branches.tied(base))
         twins = [worst.twin]
@@ -356,6 +361,13 @@ class Tracer(Transcripts):
         if worst.verdict == "shown":
             worst = self._together(worst, rarely)
         return worst
+
+    def _known(self, base: TracedRun) -> list[float]:
+        """Numbers that noisy ones may be compared with; whole ones also with those of the data."""
+        known = spots_of(self.mechanism)
+        if not is_whole(base):
+            return known
+        return [0.0, *numbers_apart(self.left, self.right)[:_NUMBERS], *known]
 
     def _seen_rarely(self, base: TracedRun) -> Finding | None:
         """What goes wrong where one of many plain numbers is so far out as each is too rarely."""
@@ -395,7 +407,7 @@ class Tracer(Transcripts):
         waiting: list[tuple[int, int, NoiseScript]] = []
         limit, ticket = self.used + self.budget // 2, count()
         twins.reverse()
-        self.untried = winners.untried
+        winners.untried = self.untried
         while True:
             while twins:
                 for rank, script in winners.new(twins.pop()):

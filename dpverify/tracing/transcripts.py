@@ -22,6 +22,9 @@ from dpverify.tracing.recording.runs import TracedRun, Twin, runs_plainly
 from dpverify.tracing.traced import TraceVerdict
 
 _MOST_APART = 8  # numbers that are put between the bounds of the two sides
+_UNIFORM = "the ends of a uniform draw depend on the data, or what it is compared with"
+_SIGN = "the sign of this noise is drawn as well: what the two hide together is not followed"
+_DRAWN_SIGNS = 8  # runs that show whether a sign is drawn
 _UNDERSTANDING = 9  # executions that it takes at least to tell a leak from something else
 
 
@@ -83,8 +86,26 @@ class Transcripts(Runner):
         again = self._settled(twin, script)
         if again is not None:
             return self._within(again, script)
+        signed = self._drawn_sign(twin)
+        if signed is not None:
+            return Finding("not understood", spent, puzzles=(signed,), twin=twin)
         certain = judged is Judged.ABOVE
         return Finding("overspent", spent, twin=twin, script=script, certain=certain)
+
+    def _drawn_sign(self, twin: Twin) -> Puzzle | None:
+        """One-sided noise with a sign that varies from run to run: so Laplace noise is made."""
+        moves = [d for d in twin.differences if isinstance(d, Move) and d.law.grows_only]
+        events = twin.left.journal.events
+        wanted = {events[m.event].place: np.sign(events[m.event].coef) for m in moves}
+        for step in range(_DRAWN_SIGNS if wanted else 0):
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            run = self.record(self.left, NoiseScript(self.seed + 53 * (step + 1)))
+            for event in run.journal.events:
+                sign = wanted.get(event.place) if isinstance(event, Value) else None
+                if sign is not None and not np.array_equal(np.sign(event.coef), sign):
+                    return Puzzle(event.place, _SIGN)
+        return None
 
     def _within(self, twin: Twin, script: NoiseScript) -> Finding:
         """A transcript that keeps the claim, unless what others may lose adds to it."""
@@ -251,6 +272,9 @@ class Transcripts(Runner):
     def _named(self, twin: Twin, script: NoiseScript) -> Finding:
         """A leak, with the best line that two more runs can tell."""
         leaks = twin.leaks
+        if leaks and all(leak in twin.right.journal.loose for leak in leaks):
+            puzzle = Puzzle(leaks[0].place, _UNIFORM)
+            return Finding("not understood", Spending(), puzzles=(puzzle,), twin=twin)
         what = "the output tells this seed: noise that is made from it hides nothing"
         if self.opened:
             seeds = twin.left.journal.seeds

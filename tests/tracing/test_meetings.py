@@ -48,12 +48,12 @@ def test_the_code_does_the_same_while_it_tells() -> None:
     data = [9.0, 2.0, 1.0]
     plain = _judged(data, None)
     code = _judged.__code__
-    with meetings(_judged) as gaps:
+    with meetings(_judged) as met:
         assert _judged.__code__ is not code
         assert _judged(data, None) == plain
     assert _judged.__code__ is code
-    assert {key[0] for key in gaps} == {"compared", "subtracted", "given"}
-    assert -8.0 in gaps.values()  # 1 against 9, in the first turn of the loop
+    assert {key[0] for key in met.gaps} == {"compared", "subtracted", "given"}
+    assert -8.0 in met.gaps.values()  # 1 against 9, in the first turn of the loop
 
 
 def test_functions_are_found_through_classes_closures_and_wrappers() -> None:

@@ -35,6 +35,7 @@ NOT_FOLLOWED = {
     "Theorem 2.5, Δ = G·R",
     "norm mechanism with the printed sign",
     "Theorem 14.6, λ = p·ln p/‖θ*‖",
+    "Lemma 14.4 with one of two branches",  # a uniform draw whose ends depend on the data
 }
 
 

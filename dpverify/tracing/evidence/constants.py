@@ -3,9 +3,9 @@
 # ruff: noqa: ANN401  # mechanisms and what they hold are whatever the user has
 
 import dis
+import re
 import types
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +13,8 @@ from dpverify.tracing.noise.shapes import is_noisy
 from dpverify.tracing.recording.places import is_inside, written_function
 
 _MOST_CODES = 20  # functions that are looked into
+_WRITTEN_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
+_MOST_WRITTEN = 4  # numbers of one text
 
 
 def numbers_of(mechanism: Any) -> list[float]:
@@ -80,7 +82,7 @@ def _numbers(value: Any, depth: int = 0) -> Iterator[float]:
         for part in value:
             yield from _numbers(part, depth + 1)
     elif isinstance(value, str):
-        with suppress(ValueError):
-            yield from _numbers(float(value), depth + 1)
+        for found in _WRITTEN_NUMBER.findall(value)[:_MOST_WRITTEN]:
+            yield from _numbers(float(found), depth + 1)
     elif isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300:
         yield float(value)

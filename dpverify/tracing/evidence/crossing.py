@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,15 +23,31 @@ from dpverify.arrays import Floats
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
-from dpverify.tracing.evidence.steering import FAR, far_out, plain_draws
+from dpverify.tracing.evidence.steering import (
+    FAR,
+    far_out,
+    first_swept,
+    is_whole,
+    plain_draws,
+    swept,
+)
 from dpverify.tracing.evidence.understanding import Runner
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import Value
-from dpverify.tracing.recording.meetings import RANKS, Gaps, Meeting, meetings
+from dpverify.tracing.recording.events import BESIDE_DATA, Puzzle, Value
+from dpverify.tracing.recording.meetings import (
+    RANKS,
+    Meeting,
+    Met,
+    meetings,
+    out_of_sight,
+    side_by_side,
+)
+from dpverify.tracing.recording.places import Place
 from dpverify.tracing.recording.runs import TracedRun, Twin
 
 _STEPS = 9  # of a bisection: to 1/512 of the way to the end of the range
 _COST = 2 + 2 * _STEPS
+_AFTER = 6  # executions that are left for what follows a sweep
 _MOST_NUMBERS = 2000
 _MOST_DRAWS = 20_000
 _MOST_DRAWN = 20  # draws that tell one spot from another
@@ -39,6 +55,7 @@ _MOST_PASSES = 12  # numbers that are put where they pass another
 _SHARPENING = 20
 _FEW = 8  # values of a whole number that is decided on
 _SHARP = 2.0**-44  # of the way to an end of the noise's range
+_TOO_FEW = "noisy numbers meet data here: the executions were too few to make the two equal"
 _GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 
@@ -70,10 +87,11 @@ class _Decided:
         return not np.array_equal(self.numbers[kept], other.numbers[kept], equal_nan=True)
 
 
-def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
+def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | Puzzle | None:
     """A replay near a change of mind of the left side, on which the right decides differently.
 
-    That may be a leak, a loss beyond the claim, or something that is not understood.
+    That may be a leak, a loss beyond the claim, or something that is not understood. A puzzle where
+    there is none, and data met noisy numbers in a way that may hide one.
     """
     events = twin.left.journal.events
     loose = {n: e for n, e in enumerate(events) if isinstance(e, Value) and not e.final}
@@ -83,25 +101,87 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     every = list(loose.values())
     quiet = [event for number, event in loose.items() if number not in moved]
     groups = [quiet, every] if quiet and len(quiet) < len(every) else [every]
-    found = _passing(runner, twin, reach)
+    look = _Look(runner, twin)
+    puzzle = _data_met(look, reach)
+    found = _passing(look, reach) or _swept(runner, twin, reach)
     if found is not None:
         return found
+    if look.waiting:  # the budget ended before any of them was looked at
+        puzzle = puzzle or Puzzle(next(iter(look.waiting)), _TOO_FEW)
     for group in groups:
         draws = np.unique(np.concatenate([np.ravel(event.idx) for event in group]))
         for to in (reach, -reach):
             if runner.used + _COST > runner.budget:
-                return None
+                return puzzle
             found = _bisected(runner, twin, draws, to)
             if found is not None:
                 return found
+    return puzzle
+
+
+def _data_met(look: "_Look", reach: float) -> Puzzle | None:
+    """The line where a noisy number that the code saw meets data, in a way that is not understood.
+
+    Numbers that are compared or subtracted are moved to where they are equal. What else a function
+    does with both, as a lookup or a join, may come true for a single value of the noise.
+    """
+    runner, draws = look.runner, look.draws
+    if not len(draws) or runner.used + 3 > runner.budget:
+        return None
+    ends = reach * _signs(look.twin.left, draws)
+    here, moved = look.at(ends, 0.0), look.at(ends, 1.0)
+    with meetings(runner.mechanism) as look.right:
+        runner.replay(runner.right, look.first)
+    look.waiting = dict.fromkeys(side_by_side(here, look.right, moved))
+    place = out_of_sight(here, look.right, moved)
+    return None if place is None else Puzzle(place, BESIDE_DATA)
+
+
+class _Look:
+    """What met in runs of the left side, with noise on its way to an end; each is run once."""
+
+    def __init__(self, runner: Runner, twin: Twin) -> None:
+        self.runner, self.twin = runner, twin
+        self.draws = plain_draws(twin.left)
+        self.known: dict[tuple[float, ...], Met] = {}
+        self.first = twin.left  # the run with the noise of the twin
+        self.right = Met()  # of its replay
+        self.waiting: dict[Place, None] = {}  # where numbers would pass that data have moved
+
+    def at(self, ends: Floats, share: float) -> Met:
+        fixed = _moved(self.twin.left, self.draws, ends, share)
+        key = tuple(fixed.values())
+        if key not in self.known:
+            with meetings(self.runner.mechanism) as self.known[key]:
+                run = _run(self.runner, self.twin, fixed)
+            self.first = run if not share else self.first
+        return self.known[key]
+
+
+def _swept(runner: Runner, twin: Twin, reach: float) -> Twin | None:
+    """A replay on which the sides differ, with whole numbers at one value after the other."""
+    delta = float(getattr(runner.claim, "delta", 0.0))
+    amounts, sweep = swept(twin.left, runner.seed, reach, delta)
+    done = first_swept(amounts) if is_whole(twin.left) else 0  # those were tried before
+    for tried, script in islice(enumerate(sweep), done, None):
+        if runner.used + 2 + _AFTER > runner.budget:
+            runner.untried[
+                f"of whole numbers that the code saw, {tried} of {amounts} amounts of noise were "
+                "tried one by one"
+            ] = None
+            return None
+        base = runner.record(runner.left, script, eager=twin.left.journal.eager)
+        found = runner.replay(runner.right, base)
+        if not _keeps(runner, found):
+            return found
     return None
 
 
-def _passing(runner: Runner, twin: Twin, reach: float) -> Twin | None:
+def _passing(look: _Look, reach: float) -> Twin | None:
     """A replay on which a number that came of noise passes another, if the sides differ there."""
-    draws = plain_draws(twin.left)
+    runner, twin, draws = look.runner, look.twin, look.draws
     tried: set[tuple[float, ...]] = set()
-    for ends, share in _spots(runner, twin, draws, reach):
+    for ends, share in _spots(look, reach):
         fixed = _moved(twin.left, draws, ends, share)
         place = tuple(round(fixed[j], 13) for j in draws.tolist()[:_MOST_DRAWN])
         if place in tried:
@@ -115,35 +195,49 @@ def _passing(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     return None
 
 
-def _spots(
-    runner: Runner, twin: Twin, draws: NDArray[np.intp], reach: float
-) -> Iterator[tuple[Floats, float]]:
+def _spots(look: _Look, reach: float) -> Iterator[tuple[Floats, float]]:
     """Where to move noise, the likeliest first: directions, and how far to go in them."""
+    runner, twin, draws = look.runner, look.twin, look.draws
     if not len(draws) or runner.used + 6 + _COST > runner.budget:
         return
-    up = np.full(len(draws), reach)
-    start = _gaps(runner, twin, _moved(twin.left, draws, up, 0.0))
+    up = reach * _signs(twin.left, draws)
+    start = look.at(up, 0.0).gaps
     passes: list[_Pass] = []
     for ends in _ways(up):
         met: set[Meeting] = set()
         for way in ends:
             if runner.used + 4 + _COST > runner.budget:
                 break
-            end = _gaps(runner, twin, _moved(twin.left, draws, way, 1.0))
+            end = look.at(way, 1.0).gaps
             new = [k for k in start if k in end and k not in met and _passed(start[k], end[k])]
             passes += [_Pass(way, key, start[key], end[key]) for key in new]
             met.update(new)
-    for found in _ranked(passes):
-        yield from ((found.way, share) for share in _sharpened(runner, twin, draws, found))
+    other = look.right.gaps
+    by_data = {key for key, gap in start.items() if other.get(key, gap) != gap}
+    for found in _ranked(passes, by_data):
+        look.waiting.clear()
+        yield from ((found.way, share) for share in _sharpened(look, found))
     yield from product((up, -up), _GRID)
 
 
 def _ways(up: Floats) -> list[list[Floats]]:
     """Directions for all draws at once, each with the ends to go to: near ones first."""
     turning = up * np.where(np.arange(len(up)) % 2 == 0, 1.0, -1.0)
-    further = [1.0, 100.0] if up[0] == FAR else [1.0]  # nothing is too rare where there is no δ
+    # Nothing is too rare where there is no δ.
+    further = [1.0, 100.0] if abs(up[0]) == FAR else [1.0]
     straight = [[to * way for to in further] for way in (up, -up)]
     return straight + ([[0.0 * up], [turning], [-turning]] if len(up) > 1 else [])
+
+
+def _signs(base: TracedRun, draws: NDArray[np.intp]) -> Floats:
+    """Which way each draw goes for the numbers that the code saw to grow."""
+    signs = dict.fromkeys(draws.tolist(), 1.0)
+    for event in base.journal.events:
+        if isinstance(event, Value) and not event.final:
+            factors = np.broadcast_to(event.coef, np.shape(event.idx)).reshape(-1)
+            pairs = zip(np.ravel(event.idx).tolist(), factors.tolist(), strict=True)
+            signs |= {j: -1.0 for j, factor in pairs if factor < 0 and j in signs}
+    return np.array(list(signs.values()))
 
 
 def _passed(start: float, end: float) -> bool:
@@ -159,30 +253,32 @@ class _Pass(NamedTuple):
     end: float
 
 
-def _ranked(passes: list[_Pass]) -> list[_Pass]:
-    """Comparisons first, then differences, then arguments; of each line once, then again."""
+def _ranked(passes: list[_Pass], by_data: set[Meeting]) -> list[_Pass]:
+    """Comparisons first, then differences, then arguments; of each line once, then again.
+
+    Of each kind, those first in which the sides are not equally far from each other.
+    """
     turns: Counter[Any] = Counter()
     ranks = []
     for each in passes:
-        kind, *where = each.key[:3]
-        turns[kind, *where] += 1
-        ranks.append((turns[kind, *where] > 2, RANKS.index(kind), turns[kind, *where]))
+        kind, moved = each.key[0], each.key in by_data
+        turns[each.key[:3], moved] += 1
+        often = turns[each.key[:3], moved]
+        ranks.append((often > 2, RANKS.index(kind), not moved, often))
     order = sorted(range(len(passes)), key=ranks.__getitem__)
     return [passes[i] for i in order[:_MOST_PASSES]]
 
 
-def _sharpened(
-    runner: Runner, twin: Twin, draws: NDArray[np.intp], passed: _Pass
-) -> Iterator[float]:
+def _sharpened(look: _Look, passed: _Pass) -> Iterator[float]:
     """Shares at which two numbers are all but equal: one just above, one just below the other."""
     known = {0.0: passed.start, 1.0: passed.end}
 
     def gap_at(share: float) -> float:
         if share in known:
             return known[share]
-        if runner.used + 4 + _COST > runner.budget:
+        if look.runner.used + 4 + _COST > look.runner.budget:
             raise _LostSight
-        gaps = _gaps(runner, twin, _moved(twin.left, draws, passed.way, share))
+        gaps = look.at(passed.way, share).gaps
         if passed.key not in gaps:
             raise _LostSight  # they do not meet here
         known[share] = gaps[passed.key]
@@ -208,13 +304,6 @@ def _sharpened(
 
 class _LostSight(Exception):
     """Two numbers are not seen to meet any more."""
-
-
-def _gaps(runner: Runner, twin: Twin, fixed: dict[int, float]) -> Gaps:
-    """How far apart numbers were that met in a run on the left."""
-    with meetings(runner.mechanism) as found:
-        _run(runner, twin, fixed)
-    return found
 
 
 def _run(runner: Runner, twin: Twin, fixed: dict[int, float]) -> TracedRun:

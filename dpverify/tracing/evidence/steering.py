@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import product
+from itertools import count, islice, product
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,10 @@ Floats = NDArray[np.float64]
 _MOST_COINS = 512
 _MOST_SIGNS = 4
 _MOST_INTERVALS = 6
-_MOST_KNOWN = 10  # numbers of the code that noisy ones are put to
+_MOST_KNOWN = 12  # numbers of the code that noisy ones are put to
+_MOST_PUT = 5000  # numbers of one release that are put somewhere
+_MOST_AMOUNTS = 100  # of noise that all whole numbers have
+_MOST_SWEPT, _FEW_SWEPT = 30, 6  # of them, before anything else is tried
 _NEAR = 1e-8  # numbers that are known are put a little above themselves
 _MOST_TURNS = 256  # draws by which a run may be longer than the first one
 _FLIPPED = 2  # times that a line of the first run is turned around
@@ -124,8 +127,12 @@ def scripts(
         yield NoiseScript(seed, shape=partial(far_out, to=far), until=most + _MOST_TURNS)
     yield NoiseScript(seed, shape=partial(alternating, to=reach), until=most)
     yield NoiseScript(seed, shape=_tie, until=most)
-    yield from _signs(base, seed, reach)
-    yield from _at(base, seed, reach, known)
+    yield from _at(base, seed, delta, known)
+    if is_whole(base):
+        amounts, sweep = swept(base, seed, reach, delta)
+        yield from islice(sweep, first_swept(amounts))
+    else:
+        yield from _signs(base, seed, reach)
     picks = sum(isinstance(event, Pick) for event in base.journal.events)
     for more in range(1, 4 if picks < 2 else 13):
         yield NoiseScript(seed + 1000 * more)
@@ -139,6 +146,12 @@ def plain_draws(base: TracedRun) -> NDArray[np.intp]:
     every = np.unique(np.concatenate([np.ravel(event.idx) for event in loose]))
     laws = base.journal.draws
     return every[[laws.law_of(int(j)).name not in {"shaped", "bounded"} for j in every]]
+
+
+def is_whole(base: TracedRun) -> bool:
+    """Whether code saw noisy numbers as plain ones, and all of them are whole."""
+    draws = plain_draws(base)
+    return bool(len(draws)) and all(law.is_discrete for law in base.journal.draws.names_of(draws))
 
 
 def _signs(base: TracedRun, seed: int, reach: float) -> Iterator[NoiseScript]:
@@ -170,34 +183,113 @@ def rarer(base: TracedRun, seed: int, delta: float) -> Iterator[NoiseScript]:
             yield NoiseScript(seed, fixed=dict(zip(some.tolist(), ends, strict=True)))
 
 
-def _at(base: TracedRun, seed: int, reach: float, known: Sequence[float]) -> Iterator[NoiseScript]:
+def _at(base: TracedRun, seed: int, delta: float, known: Sequence[float]) -> Iterator[NoiseScript]:
     """Noisy numbers that code saw as plain ones, all of them equal to one that is known."""
-    draws = plain_draws(base)
-    if not len(draws):
-        return
-    journal = base.journal
-    for number in known[:_MOST_KNOWN]:
+    reach = _FARTHEST if is_whole(base) and not delta else reach_of(delta, base)
+    seen = [e for e in base.journal.events if isinstance(e, Value) and not e.final]
+    for number in known[:_MOST_KNOWN] if seen else ():
         fixed: dict[int, float] = {}
-        for event in journal.events:
-            if isinstance(event, Value) and not event.final and _is_apart(event):
-                z = (number - np.asarray(event.offset)) / np.asarray(event.coef)
-                wanted = np.broadcast_to(z, np.shape(event.idx)).reshape(-1)
-                fixed |= dict(zip(np.ravel(event.idx).tolist(), wanted.tolist(), strict=True))
-        fixed = {j: _put(journal.draws.law_of(j), z) for j, z in fixed.items()}
-        fixed = {j: z for j, z in fixed.items() if _happens(journal.draws.law_of(j), z, reach)}
+        for event in seen:
+            fixed |= _noise_for(base, event, number - np.asarray(event.offset), reach)
+        fixed = _likely(base, fixed, delta)
         if fixed:
             yield NoiseScript(seed, fixed=fixed)
 
 
-def _is_apart(event: Value) -> bool:
-    """Whether every number of a release has a draw of its own, and there are not very many."""
-    return np.shape(event.idx) == np.shape(event.values) and np.size(event.idx) <= _MOST_COINS
+def swept(
+    base: TracedRun, seed: int, reach: float, delta: float
+) -> tuple[int, Iterator[NoiseScript]]:
+    """Whole numbers that code saw as plain ones, all with the same noise: one amount, each once.
+
+    What code decides on a whole number may come true for a single value of it. So many amounts
+    there are; the scripts have the likeliest first.
+    """
+    draws = base.journal.draws
+    seen = [
+        event
+        for event in base.journal.events
+        if isinstance(event, Value)
+        and not event.final
+        and np.size(event.idx)
+        and all(law.is_discrete for law in draws.names_of(np.ravel(event.idx)))
+    ]
+    laws = {law for event in seen for law in draws.names_of(np.ravel(event.idx))}
+    most = max((abs(far_of(law, far)) for law in laws for far in (reach, -reach)), default=0.0)
+    amounts = 2 * int(most) + 1 if laws else 0
+
+    def every() -> Iterator[NoiseScript]:
+        for amount in islice(_amounts(), min(amounts, _MOST_AMOUNTS)):
+            fixed: dict[int, float] = {}
+            for event in seen:
+                fixed |= _noise_for(base, event, np.asarray(float(amount)), reach)
+            fixed = _likely(base, fixed, delta)
+            if fixed:
+                yield NoiseScript(seed, fixed=fixed)
+
+    return amounts, every()
 
 
-def _put(law: TracedLaw, z: float) -> float:
-    """Noise as it is wanted; a whole number where it is all but one."""
+def first_swept(amounts: int) -> int:
+    """How many amounts are tried before anything else: all, or a few of very many."""
+    return amounts if amounts <= _MOST_SWEPT else _FEW_SWEPT
+
+
+def _likely(base: TracedRun, fixed: dict[int, float], delta: float) -> dict[int, float]:
+    """Of whole numbers that are set, as many as are so together more often than δ.
+
+    Half of the mass of one draw is less than that of its difference to another one.
+    """
+    if not delta:
+        return fixed
+    laws = {j: base.journal.draws.law_of(j) for j in fixed}
+    kept = {j: z for j, z in fixed.items() if not laws[j].is_discrete}
+    chance = 1.0
+    for j, z in fixed.items():
+        if laws[j].is_discrete:
+            chance *= _mass(laws[j], z) / (1.0 if laws[j].name == "integers" else 2.0)
+            if chance <= delta * (1 + EDGE):
+                break
+            kept[j] = z
+    return kept
+
+
+def _amounts() -> Iterator[int]:
+    """0, 1, −1, 2, −2, …"""
+    yield 0
+    for size in count(1):
+        yield from (size, -size)
+
+
+def _noise_for(base: TracedRun, event: Value, wanted: Floats, reach: float) -> dict[int, float]:
+    """One draw of each number so that the noise of the number is what is wanted, where it can be.
+
+    Of several draws that are added up, the first that can make up for the rest.
+    """
+    many = np.size(event.values)
+    if not 0 < many <= _MOST_PUT:
+        return {}
+    names = np.reshape(np.asarray(event.idx), (many, -1))
+    factors = np.broadcast_to(event.coef, np.shape(event.idx)).reshape(names.shape)
+    draws = base.journal.draws
+    shape = np.shape(event.values)
+    wanted, offset = (np.broadcast_to(x, shape).reshape(-1) for x in (wanted, event.offset))
+    gaps = wanted - (factors * draws.z[names]).sum(axis=1)
+    columns = (names, factors, gaps, np.abs(wanted) + np.abs(offset))
+    fixed: dict[int, float] = {}
+    for row, coefs, gap, size in zip(*(each.tolist() for each in columns), strict=True):
+        for j, c in zip(row, coefs, strict=True):
+            law = draws.law_of(j)
+            z = _put(law, draws.z.item(j) + gap / c, size / abs(c)) if c else math.nan
+            if _happens(law, z, reach):
+                fixed[j] = z
+                break
+    return fixed
+
+
+def _put(law: TracedLaw, z: float, size: float) -> float:
+    """Noise as it is wanted; a whole number where it is all but one, for numbers of this size."""
     near = round(z) if law.is_discrete and math.isfinite(z) else z
-    return float(near) if abs(near - z) <= _NEAR * max(1.0, abs(z)) else z
+    return float(near) if abs(near - z) <= _NEAR * max(1.0, size) else z
 
 
 def _happens(law: TracedLaw, z: float, reach: float) -> bool:

@@ -30,7 +30,7 @@ from dpverify.tracing.recording.events import (
 )
 from dpverify.tracing.recording.following import LONELY, coin_alone
 from dpverify.tracing.recording.lines import ReachedLines, parted
-from dpverify.tracing.recording.meetings import held_by
+from dpverify.tracing.recording.meetings import held_by, meetings
 from dpverify.tracing.recording.memory import Memory
 from dpverify.tracing.recording.outputs import Part, differing_parts, part_of
 from dpverify.tracing.recording.places import Place, definition
@@ -133,6 +133,7 @@ class Runner:
     seen: Counter[Place] = field(default_factory=Counter)
     chance: dict[Place, str] = field(default_factory=dict)  # picks that are not chosen by steering
     fallen: Fallen = field(default_factory=Fallen)
+    untried: dict[str, None] = field(default_factory=dict)  # what transcripts did not come to
     lines: ReachedLines = field(init=False)
     outside: OutsideGenerators = field(init=False)
     memory: Memory = field(init=False)
@@ -323,7 +324,8 @@ class Runner:
         if not told:
             return None
         if not coins:
-            return out_of_sight(unmoved[0]) if self._varies_by(base, unmoved, fixed, told) else None
+            varies = self._varies_by(base, unmoved, fixed, told) or self._decides(fixed)
+            return out_of_sight(unmoved[0]) if varies else None
         sides: tuple[list[TracedRun], list[TracedRun]] = ([base], [])
         for k in range(_TRIES // 2):
             if self.used + 4 > self.budget:
@@ -355,6 +357,21 @@ class Runner:
             if len(seen) > 1:
                 return True
         return False
+
+    def _decides(self, fixed: dict[int, float]) -> bool:
+        """Whether the code decides on noise other than this, seen as a plain number.
+
+        A coin that is made by hand may fall one way in hundreds of runs, as remainders do.
+        """
+        if self.used + 6 > self.budget:
+            raise OutOfRuns
+        decided = []
+        for step in (61, 67):
+            with meetings(self.mechanism) as met:
+                self.record(self.left, NoiseScript(self.seed + step, fixed=fixed))
+            decided.append(met.decided)
+        one, two = decided
+        return any(key in two and one[key] != two[key] for key in one)
 
     def _flipped(self, base: TracedRun, twin: Twin) -> Twin | Puzzle | None:
         """A replay with one coin turned, if that gives the same output: randomized response.

@@ -14,6 +14,7 @@ from dpverify.tracing.noise.shapes import (
     as_number,
     broadcast,
     eager,
+    holds_noise,
     is_noisy,
     joined,
     plain,
@@ -21,6 +22,7 @@ from dpverify.tracing.noise.shapes import (
     shape_of,
     stored,
 )
+from dpverify.tracing.recording.meetings import UNDERSTOOD, spelled_out
 from dpverify.tracing.recording.places import Place, here
 
 
@@ -60,10 +62,20 @@ def apply_function(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     made = reshaped(func, args, kwargs, place)
     if made is not NotImplemented:
         return stored(made, out)
+    _note_others(func, args, kwargs, place)
     numbers = [plain(x, place) for x in args]
     named = {name: plain(x, place) for name, x in kwargs.items()}
     result = func(*numbers, **named)
     return stored(result, out)
+
+
+def _note_others(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> None:
+    """Note what a function gets beside noisy numbers: if it is data, what comes is not followed."""
+    given = [*args, *kwargs.values()]
+    others = [x for x in given if not holds_noise(x)]
+    journal = next((x.journal for x in given if is_noisy(x)), None)
+    if others and journal is not None and getattr(func, "__name__", "") not in UNDERSTOOD:
+        journal.beside.append((place, spelled_out(others)))
 
 
 def _change(func: Any) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ import numbers
 from collections.abc import Callable
 from heapq import heappop, heappush
 from math import isfinite  # Python's own, whatever stands in its place during a run
+from sys import _getframe
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpverify.tracing.recording.events import Factor, Touch
 from dpverify.tracing.recording.journal import COMPARE, CURRENT
-from dpverify.tracing.recording.places import Place, here
+from dpverify.tracing.recording.places import CALLERS, Place, here
 
 # Modules that import this one; the package puts them here when all are loaded.
 algebra: Any = None
@@ -29,12 +30,28 @@ functions: Any = None
 shapes: Any = None
 arrays: Any = None
 
+_MOST_FACTORS = 4096
 _TOUCHES = 12  # lines that are remembered for one form
 _CLOSE = 1e-9  # rounding that is nothing beside the noise
 HUGE = 1e300  # no noise comes to be equal to such numbers
 
 
 _PLAIN = (int, float, np.number, np.bool_)
+
+
+_FACTORS: dict[tuple[int, int], tuple[Any, float, Touch]] = {}
+"""The last factor of each instruction, with its code: most multiply by a constant."""
+
+
+def _factor_at(key: tuple[int, int], by: float, place: Place) -> tuple[Any, float, Touch]:
+    """The touch of a product; kept where the instruction is one of the user's code."""
+    caller = CALLERS.get(key)
+    made = (caller and caller[0], by, (place, Factor(by)))
+    if caller is not None:
+        if len(_FACTORS) >= _MOST_FACTORS:
+            _FACTORS.clear()
+        _FACTORS[key] = made
+    return made
 
 
 def touched(touches: tuple[Touch, ...], place: Place, addend: Any) -> tuple[Touch, ...]:
@@ -134,7 +151,9 @@ class NoisyNumber:
             touches = self.touches
             if len(touches) > _TOUCHES:
                 touches = touches[-_TOUCHES:]
-            touches += ((here(2), other),)
+            caller = _getframe(1)
+            known = CALLERS.get((id(caller.f_code), caller.f_lasti))
+            touches += ((here(2) if known is None else known[1], other),)
             return NoisyNumber(self.journal, self.offset + other, self.idx, self.coef, touches)
         if type(other) is NoisyNumber and not self.journal.eager:
             return _joined(self, other, 1)
@@ -173,7 +192,12 @@ class NoisyNumber:
             touches = self.touches
             if len(touches) > _TOUCHES:
                 touches = touches[-_TOUCHES:]
-            touches += ((here(2), Factor(other)),)
+            caller = _getframe(1)
+            key = (id(caller.f_code), caller.f_lasti)
+            known = _FACTORS.get(key)
+            if known is None or known[1] != other:
+                known = _factor_at(key, other, here(2))
+            touches += (known[2],)
             return NoisyNumber(
                 self.journal, self.offset * other, self.idx, self.coef * other, touches
             )

@@ -188,6 +188,7 @@ class LargestOf:
 
 
 BY_CLAIM = "by its claim:"
+BESIDE_DATA = "noisy numbers that the code saw meet data here, in a way that is not followed"
 
 
 @dataclass(slots=True)

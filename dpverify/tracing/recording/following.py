@@ -3,6 +3,7 @@
 # ruff: noqa: ANN401  # operands are whatever the user has
 
 from collections import Counter
+from collections.abc import Iterable
 from threading import get_ident
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from dpverify.arrays import Floats
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import (
+    BESIDE_DATA,
     Bits,
     Difference,
     Event,
@@ -69,6 +71,7 @@ class Following(TraceJournal):
         self.at = 0
         self.differences: list[Difference] = []
         self.leaks: list[Leak] = []
+        self.loose: list[Leak] = []  # of them, those of uniform noise
         self._sizes = np.zeros(0)
         self.one_way: set[int] = set()  # draws of one-sided laws that were added up
         self.sums: set[Any] = set()  # and the sums that they were in
@@ -93,10 +96,13 @@ class Following(TraceJournal):
             self._sizes = np.concatenate([self._sizes, np.zeros(missing)])
         return self._sizes
 
-    def leak(self, kind: str, place: Place, what: str) -> None:
+    def leak(self, kind: str, place: Place, what: str, laws: Iterable[TracedLaw] = ()) -> None:
+        """Note a leak; of uniform noise, a loose one, as its range may well depend on the data."""
         found = Leak(kind, place, what)
         if found not in self.leaks:
             self.leaks.append(found)
+            if {law.name for law in laws} == {"uniform"}:
+                self.loose.append(found)
 
     def diverge(self, kind: str, place: Place, what: str) -> None:
         self.leak(kind, place, what)
@@ -254,8 +260,11 @@ class Following(TraceJournal):
         self.leak("reuse", line_of(event, touches), what)
 
     def finish(self) -> None:
-        """What the recording released and the replay did not."""
+        """What the recording released and the replay did not; where data met noisy numbers."""
         self._skip()
+        for (place, mine), (_, theirs) in zip(self.beside, self.recording.beside, strict=False):
+            if mine != theirs:
+                self.puzzle(place, BESIDE_DATA)
         if self.at < len(self.recording.events):
             event = self.recording.events[self.at]
             place = line_of(event, ()) if isinstance(event, Value) else event.place

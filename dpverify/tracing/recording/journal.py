@@ -94,6 +94,7 @@ class TraceJournal:
         self.inner = False
         self.bounds: list[KnownBound] = []  # of numbers that were known before they were compared
         self.ties: list[Tie] = []
+        self.beside: list[tuple[Place, Any]] = []  # what functions got beside noisy numbers
         self.ambient: dict[Any, Any] = {}  # what np.random.* and random.* stand for in this run
 
     @property

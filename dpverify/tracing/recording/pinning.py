@@ -195,7 +195,7 @@ class Pinning(SumReplay):
         draws.used[idx[noisy & np.isfinite(v) & np.isfinite(w)]] = True
         blur = np.abs(d) * self.sizes[idx]
         now = w + d * draws.z[idx]
-        self._check_pinned(event, touches, noisy & ~odd & ~free, values, now, blur, np.abs(d))
+        self._check_pinned(event, touches, noisy & ~odd & ~free, values, now, blur, d, idx)
         moved = np.flatnonzero(free & ~same)
         if moved.size:
             at = np.unravel_index(moved, shape)
@@ -249,6 +249,7 @@ class Pinning(SumReplay):
                 factor_line(event, touches) or known.place_of(int(old[worst])),
                 f"noise of scale {abs(scale[worst]):g} on one side, {abs(other[worst]):g} on the "
                 "other",
+                known.names_of(old),
             )
         windows = None
         if self.draws.low is not None and self.draws.high is not None:
@@ -282,6 +283,7 @@ class Pinning(SumReplay):
         now: Floats,
         blur: Floats,
         scales: Floats,
+        idx: NDArray[np.intp],
     ) -> None:
         """A draw that is known already hides nothing: what it is added to must be the same."""
         if not np.any(where):
@@ -290,8 +292,9 @@ class Pinning(SumReplay):
         off = np.abs(values - now) - ROUNDING * size
         place = event.place if isinstance(event, Bits) else line_of(event, touches)
         if np.any((off > ROUNDING * blur)[where]):
-            self.leak("reuse", place, "noise that is known already hides nothing more")
-        elif np.any((off > LITTLE * scales)[where]):
+            what = "noise that is known already hides nothing more"
+            self.leak("reuse", place, what, self.draws.names_of(idx[where]))
+        elif np.any((off > LITTLE * np.abs(scales))[where]):
             self.puzzle(place, SWALLOWED)
 
 

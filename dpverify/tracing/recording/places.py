@@ -83,7 +83,7 @@ def _place(filename: str, line: int, function: str) -> Place:
     return Place(filename, line, function)
 
 
-_CALLERS: dict[tuple[int, int], tuple[CodeType, Place]] = {}
+CALLERS: dict[tuple[int, int], tuple[CodeType, Place]] = {}
 """Instructions of users' code that were asked for before; with the code, so that its id is kept."""
 _MOST_CALLERS = 4096
 _STAND_INS = {str(path) for path in Path(OWN, "noise").glob("*.py")}
@@ -93,7 +93,7 @@ _STAND_INS = {str(path) for path in Path(OWN, "noise").glob("*.py")}
 def here(depth: int = 2) -> Place:
     """The line of the caller's caller that lies outside of this package and of noise libraries."""
     caller = sys._getframe(depth)  # noqa: SLF001  # the only way to see a caller
-    found = _CALLERS.get((id(caller.f_code), caller.f_lasti))
+    found = CALLERS.get((id(caller.f_code), caller.f_lasti))
     return _line_outside(caller) if found is None else found[1]
 
 
@@ -103,14 +103,14 @@ def _line_outside(caller: FrameType) -> Place:
     while code.co_filename in _STAND_INS and caller.f_back is not None:
         caller = caller.f_back
         code = caller.f_code
-    found = _CALLERS.get((id(code), caller.f_lasti))
+    found = CALLERS.get((id(code), caller.f_lasti))
     if found is not None:
         return found[1]
     if not is_inside(code.co_filename):
         place = _place(code.co_filename, caller.f_lineno, code.co_name)
-        if len(_CALLERS) >= _MOST_CALLERS:
-            _CALLERS.clear()
-        _CALLERS[id(code), caller.f_lasti] = (code, place)
+        if len(CALLERS) >= _MOST_CALLERS:
+            CALLERS.clear()
+        CALLERS[id(code), caller.f_lasti] = (code, place)
         return place
     frame: FrameType | None = caller
     first: FrameType | None = None

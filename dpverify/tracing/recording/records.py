@@ -40,6 +40,26 @@ def records_apart(left: Any, right: Any, relation: Relation) -> int | None:
     return gone.total() if len(one) == len(two) else None
 
 
+def numbers_apart(left: Any, right: Any) -> list[float]:
+    """The numbers that only one of two datasets has, or has more often.
+
+    >>> numbers_apart([1, 2, 5], [1, 2, 7])
+    [5.0, 7.0]
+    """
+    one, two = Counter(_numbers(left)), Counter(_numbers(right))
+    return [*(one - two), *(two - one)]
+
+
+def _numbers(data: Any) -> list[float]:
+    if isinstance(data, (dict, list, tuple)):
+        parts = data.values() if isinstance(data, dict) else data
+        return [number for part in parts for number in _numbers(part)]
+    if hasattr(data, "columns"):
+        return [number for name in data.columns for number in _numbers(data[name].to_numpy())]
+    array = _array(data)
+    return array.astype(np.float64).reshape(-1).tolist() if array.dtype.kind in "iuf" else []
+
+
 def _rows(data: Any) -> list[Any] | None:
     """The records of a dataset, as values that can be compared; features and labels together."""
     if isinstance(data, tuple) and data and all(np.ndim(part) for part in map(_array, data)):

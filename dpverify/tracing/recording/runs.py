@@ -72,6 +72,7 @@ def run(mechanism: Any, data: Any, journal: TraceJournal) -> TracedRun:
                 output = call(copy(), rng)
                 settled = settle(output, start)
             result.leaves = leaves_of(output, settled)
+            del output, settled  # what is gone before collections are usual again is not looked at
             for path, kind in result.leaves.items():
                 if path and path[-1] == OPAQUE:
                     journal.puzzle(start, f"an output of type {kind} cannot be looked into")
