@@ -12,6 +12,7 @@ It is used only where the counts beyond its cut are what it expects.
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -27,6 +28,7 @@ _HINGES = (-1.0, 0.0, 1.0)
 _RIDGE = 1.0  # on the hinges
 _STEPS = 12
 _CONVERGED = 1e-8
+_FEW = 30.0  # hits on the other side; of more, the counts themselves say enough
 _SURPRISE = 2.0  # standard errors, of counts beyond the cut
 _KEEP = 0.997  # share of the merit that a rounded cut must keep
 
@@ -34,7 +36,8 @@ _KEEP = 0.997  # share of the merit that a rounded cut must keep
 def smoothed(proposal: Proposal, seen: Draws, goal: Bound) -> Proposal | None:
     """A cut of the same number where a smooth ratio puts it; None unless it fits and promises more.
 
-    An interval may be opened to one side or the other. The merit is what the smooth ratio promises.
+    An interval may be opened to one side or the other. The merit is what the smooth ratio promises,
+    doubted half as much as counts are.
     """
     event = proposal.event
     if not isinstance(event, Between) or event == Between(feature=event.feature):
@@ -63,6 +66,8 @@ def smoothed(proposal: Proposal, seen: Draws, goal: Bound) -> Proposal | None:
     if merit < merit_of(event, proposal.favors, seen, goal):
         return None
     moved = Between(feature=event.feature, **({"high": cut} if sign > 0.0 else {"low": -cut}))
+    doubted = replace(goal, doubt=goal.doubt / 2.0)
+    merit = float(doubted.merit(*_counted(expected, sizes))[0])
     return replace(proposal, event=moved, merit=merit, expected=expected)
 
 
@@ -75,10 +80,10 @@ class _Beyond:
         self.ordered = ordered
         self.totals = [np.append(0.0, np.cumsum(part)) for part in (chances, 1.0 - chances)]
         self.sizes = sizes
-        self.goal = Bound(delta=goal.delta, z=goal.z, planned=goal.planned, doubt=0.0)
+        self.goal = goal
 
     def best(self, sides: tuple[Floats, Floats]) -> tuple[float, float, tuple[float, float]]:
-        """The best cut after its merit, which is −∞ if the counts up to it do not fit.
+        """The best cut after its merit, which is −∞ if counts up to it do not fit, or are many.
 
         And the counts that are expected.
         """
@@ -88,21 +93,30 @@ class _Beyond:
         cut = _simpler(float(cuts[i]), float(merits[i]), self)
         counts = [int(np.searchsorted(side, cut, side="right")) for side in sides]
         hits, other = (float(part[0]) for part in self.expected(np.array([cut])))
-        fits = all(
+        fits = other <= _FEW and all(
             abs(count - hope) <= _SURPRISE * math.sqrt(hope) + 1.0
             for count, hope in zip(counts, (hits, other), strict=True)
         )
         merit = float(self.merits(np.array([cut]))[0]) if fits else -math.inf
         return merit, cut, (hits, other)
 
-    def expected(self, cuts: Floats) -> list[Floats]:
+    def expected(self, cuts: Floats) -> tuple[Floats, Floats]:
         at = np.searchsorted(self.ordered, cuts, side="right")
-        return [total[at] for total in self.totals]
+        return self.totals[0][at], self.totals[1][at]
 
     def merits(self, cuts: Floats) -> Floats:
-        hits, others = self.expected(cuts)
-        # A merit adds one hit on the other side for what was never seen; here none is missing.
-        return self.goal.merit(hits, self.sizes[0], np.maximum(others - 1.0, 0.0), self.sizes[1])
+        return _merit(self.goal, *self.expected(cuts), self.sizes)
+
+
+def _merit(goal: Bound, hits: Floats, others: Floats, sizes: tuple[int, int]) -> Floats:
+    """What expected counts promise, without a doubt of them."""
+    return replace(goal, doubt=0.0).merit(*_counted((hits, others), sizes))
+
+
+def _counted(expected: tuple[Any, Any], sizes: tuple[int, int]) -> tuple[Floats, int, Floats, int]:
+    """Expected counts as a merit takes them: it adds one on the other side; none is missing."""
+    hits, others = np.atleast_1d(expected[0]), np.atleast_1d(expected[1])
+    return hits, sizes[0], np.maximum(others - 1.0, 0.0), sizes[1]
 
 
 def _chances(ordered: Floats, labels: Floats) -> Floats | None:

@@ -120,7 +120,8 @@ def best_bound(
     if other is None or other.point != best.point:
         return replace(best, proposal=first)
     second = _stated(other.proposal, past, aim)
-    also = second.event if _tell_more(first, second, past, aim) else None
+    known = second.expected is not None or _assured(second, past, aim)
+    also = second.event if known and _tell_more(first, second, past, aim) else None
     return replace(best, proposal=first, also=also)
 
 
@@ -166,9 +167,14 @@ def _tell_more(first: Proposal, second: Proposal, past: Explore, goal: Bound) ->
 
 def is_ready(chosen: Chosen, past: Explore, *, level: float, planned: int) -> bool:
     """Whether earlier draws already guarantee 80 % of the bound they suggest; else wait."""
-    hoped = Bound(delta=chosen.point.delta, z=critical(level), planned=planned, doubt=0.0)
-    hope = merit_of(chosen.proposal.event, chosen.proposal.favors, past, hoped)
-    return chosen.proposal.merit >= _READY * hope
+    goal = Bound(delta=chosen.point.delta, z=critical(level), planned=planned)
+    return _assured(chosen.proposal, past, goal)
+
+
+def _assured(proposal: Proposal, past: Explore, goal: Bound) -> bool:
+    """Whether what the event promises is most of what it would promise if counts had no error."""
+    hope = merit_of(proposal.event, proposal.favors, past, replace(goal, doubt=0.0))
+    return proposal.merit >= _READY * hope
 
 
 _KEEP = 0.985  # share of the merit that a simpler event must keep
