@@ -132,8 +132,7 @@ class Witness:
             "seed": self.seed,
             "fresh": self.fresh,
             "epsilon_lower": self.epsilon_lower,
-            "also": None if self.also is None else self.also.to_dict(),
-        }
+        } | ({} if self.also is None else {"also": self.also.to_dict()})
 
     def save(self, path: str | Path) -> None:
         """Write the witness to a JSON file."""
@@ -384,14 +383,13 @@ def _told(event: Event, favors: Side, c: Counts) -> str:
 
 
 def _counts_told(counts: Counts) -> dict[str, Any]:
-    told = fields_of(counts)
-    return {name: value for name, value in told.items() if value is not None} | (
-        {} if counts.also is None else {"also": _counts_told(counts.also)}
-    )
+    """As JSON; `also` only if there is a second event, as witnesses were written before."""
+    told = fields_of(replace(counts, also=None))
+    del told["also"]
+    return told if counts.also is None else told | {"also": _counts_told(counts.also)}
 
 
 def _counts_from(told: dict[str, Any]) -> Counts:
-    """The counts that were told; `also` is there only if there is a second event."""
     also = _counts_from(told["also"]) if told.get("also") else None
     return Counts(**told | {"also": also})
 

@@ -30,8 +30,8 @@ def statistic(joint: Joint, q: Any, epsilon: float) -> Any:  # noqa: ANN401  # n
 
 
 def joint_of(hits: int, trials: int, other: int) -> Joint:
-    sizes = {"trials": trials, "other_trials": trials, "balance": 1.0}
-    return Joint(hits=hits, other_hits=other, **sizes, delta=0.0, floor=-4.0)
+    sizes = {"trials": trials, "other_trials": trials}
+    return Joint(hits=hits, other_hits=other, **sizes, delta=0.0, floor=-4.0, balance=1.0)
 
 
 @st.composite
