@@ -120,7 +120,7 @@ def best_bound(
     if other is None or other.point != best.point:
         return replace(best, proposal=first)
     second = _stated(other.proposal, past, aim)
-    known = second.expected is not None or _assured(second, past, aim)
+    known = second.expected is not None or _as_sure(second, first, past, aim)
     also = second.event if known and _tell_more(first, second, past, aim) else None
     return replace(best, proposal=first, also=also)
 
@@ -175,6 +175,12 @@ def _assured(proposal: Proposal, past: Explore, goal: Bound) -> bool:
     """Whether what the event promises is most of what it would promise if counts had no error."""
     hope = merit_of(proposal.event, proposal.favors, past, replace(goal, doubt=0.0))
     return proposal.merit >= _READY * hope
+
+
+def _as_sure(second: Proposal, first: Proposal, past: Explore, goal: Bound) -> bool:
+    """Whether the second event promises nearly as much, and for as good a reason."""
+    alike = second.merit >= _READY * first.merit
+    return alike and (_assured(second, past, goal) or not _assured(first, past, goal))
 
 
 _KEEP = 0.985  # share of the merit that a simpler event must keep
