@@ -79,6 +79,12 @@ def child(path: Path, what: str, limit: int) -> None:
     sys.exit(0 if same(verdict, audited(None, what)) else 1)
 
 
+def count(found: Counter[str], outcome: str, told: str) -> None:
+    """One more of this outcome, told as it comes."""
+    found[outcome] += 1
+    print(f"  {outcome} ({told})", flush=True)
+
+
 def kills(times: int, rng: random.Random, folder: Path) -> Counter[str]:
     found: Counter[str] = Counter()
     for what in ("audit", "search"):
@@ -90,7 +96,7 @@ def kills(times: int, rng: random.Random, folder: Path) -> Counter[str]:
                 _runs(begun(path, what), path, rng.uniform(0.0, whole))
             kept = path.stat().st_size if path.exists() else 0
             outcome = "same verdict" if same(audited(path, what), reference) else "OTHER VERDICT"
-            found[f"{what}: {outcome}"] += 1
+            count(found, f"{what}: {outcome}", f"{kept:,} bytes on disk")
             found[f"{what}: killed with draws on disk"] += kept > 1_000
     return found
 
@@ -115,8 +121,9 @@ def disks(times: int, rng: random.Random, folder: Path) -> Counter[str]:
     audited(folder / "whole")
     size = (folder / "whole").stat().st_size
     for i in range(times):
-        code = begun(folder / f"disk {i}", "audit", rng.randrange(1, size)).wait()
-        found[names.get(code, f"CRASH {code}")] += 1
+        limit = rng.randrange(1, size)
+        code = begun(folder / f"disk {i}", "audit", limit).wait()
+        count(found, names.get(code, f"CRASH {code}"), f"full after {limit:,} bytes")
     return found
 
 
@@ -146,7 +153,7 @@ def tails(times: int, rng: random.Random, folder: Path) -> Counter[str]:
                 outcome = "same verdict" if same(audited(path), reference) else "OTHER VERDICT"
             except InvalidParameter as error:
                 outcome = "refused" if "checkpoint" in str(error) else f"UNCLEAR: {error}"
-            found[f"{kind}: {outcome}"] += 1
+            count(found, f"{kind}: {outcome}", f"{path.stat().st_size:,} bytes")
     return found
 
 

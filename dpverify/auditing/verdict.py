@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dpverify.arrays import Mask
 from dpverify.auditing.attacks.draws import Confirm, Draws
 from dpverify.auditing.attacks.events import Event, event_from_dict
 from dpverify.auditing.sampling.drawing import SampleRaised, Side, Target
@@ -39,7 +40,8 @@ class Witness:
     `counts` are of draws that had no part in choosing the event. `epsilon_lower` is what they
     alone show at δ = `delta`, at level `level`; 0 unless they are `fresh`, that is, drawn in a
     number that was set before. Those of an audit that was stopped are not: what they are depends
-    on when the bets refuted.
+    on when the bets refuted. `also` is a second event that is too likely on the other side: its
+    outputs that are not in the first are counted in `counts.also`, and both are judged together.
 
     >>> import dpverify as dpv
     >>> def half(data, rng):
@@ -59,6 +61,7 @@ class Witness:
     level: float
     seed: int
     fresh: bool = True
+    also: Event | None = None
 
     @property
     def epsilon_lower(self) -> float:
@@ -98,14 +101,11 @@ class Witness:
     @property
     def counted(self) -> str:
         """The event, and how often it happened on either side."""
-        c = self.counts
-        names = {Side.LEFT: "left", Side.RIGHT: "right"}
-        last = "" if self.fresh else " (the last draws that were bet on)"
-        return (
-            f"event: {self.event}\n"
-            f"{names[self.favors]}: {c.hits:,} of {c.trials:,} draws; "
-            f"{names[self.favors.other]}: {c.other_hits:,} of {c.other_trials:,}{last}"
-        )
+        told = _told(self.event, self.favors, self.counts)
+        if self.also is not None and self.counts.also is not None:
+            also = _told(self.also, self.favors.other, self.counts.also)
+            told = f"{told}\nand, besides it, {also}"
+        return told if self.fresh else f"{told} (the last draws that were bet on)"
 
     def __str__(self) -> str:
         if not self.fresh:
@@ -127,13 +127,13 @@ class Witness:
             "event": self.event.to_dict(),
             "event_in_words": str(self.event),
             "favors": plain(self.favors),
-            "counts": fields_of(self.counts),
+            "counts": _counts_told(self.counts),
             "delta": self.delta,
             "level": self.level,
             "seed": self.seed,
             "fresh": self.fresh,
             "epsilon_lower": self.epsilon_lower,
-        }
+        } | ({} if self.also is None else {"also": self.also.to_dict()})
 
     def save(self, path: str | Path) -> None:
         """Write the witness to a JSON file."""
@@ -151,11 +151,12 @@ class Witness:
                 right=decoded(fields["right"]),
                 event=event_from_dict(fields["event"]),
                 favors=restored(Side, fields["favors"]),
-                counts=Counts(**fields["counts"]),
+                counts=_counts_from(fields["counts"]),
                 delta=float(fields["delta"]),
                 level=float(fields["level"]),
                 seed=int(fields["seed"]),
                 fresh=bool(fields.get("fresh", True)),
+                also=event_from_dict(fields["also"]) if fields.get("also") else None,
             )
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise InvalidParameter(
@@ -348,15 +349,50 @@ def mu_needed(epsilon: float, delta: float) -> float:
     return low
 
 
-def counts_of(event: Event, favors: Side, fresh: Confirm | Draws) -> Counts:
-    """How often the event happened on draws that did not choose it."""
+def counts_of(
+    event: Event, favors: Side, fresh: Confirm | Draws, *, also: Event | None = None
+) -> Counts:
+    """How often the event happened on draws that did not choose it.
+
+    And how often a second one that favors the other side did, without the first.
+    """
     favored, other = fresh.on(favors), fresh.on(favors.other)
+    first = event.happens(favored), event.happens(other)
+    counts = _counts(*first)
+    if also is None:
+        return counts
+    alone = also.happens(other) & ~first[1], also.happens(favored) & ~first[0]
+    return replace(counts, also=_counts(*alone))
+
+
+def _counts(hits: Mask, others: Mask) -> Counts:
     return Counts(
-        hits=int(event.happens(favored).sum()),
-        trials=favored.size,
-        other_hits=int(event.happens(other).sum()),
-        other_trials=other.size,
+        hits=int(hits.sum()),
+        trials=len(hits),
+        other_hits=int(others.sum()),
+        other_trials=len(others),
     )
+
+
+def _told(event: Event, favors: Side, c: Counts) -> str:
+    names = {Side.LEFT: "left", Side.RIGHT: "right"}
+    return (
+        f"event: {event}\n"
+        f"{names[favors]}: {c.hits:,} of {c.trials:,} draws; "
+        f"{names[favors.other]}: {c.other_hits:,} of {c.other_trials:,}"
+    )
+
+
+def _counts_told(counts: Counts) -> dict[str, Any]:
+    """As JSON; `also` only if there is a second event, as witnesses were written before."""
+    told = fields_of(replace(counts, also=None))
+    del told["also"]
+    return told if counts.also is None else told | {"also": _counts_told(counts.also)}
+
+
+def _counts_from(told: dict[str, Any]) -> Counts:
+    also = _counts_from(told["also"]) if told.get("also") else None
+    return Counts(**told | {"also": also})
 
 
 def _stored(data: object) -> dict[str, Any]:
@@ -377,7 +413,10 @@ def _replay_key(witness: Witness) -> tuple[int, ...]:
     may a witness that a replay has given, so the counts are part of it.
     """
     c = witness.counts
-    known = (str(witness.event), c.hits, c.trials, c.other_hits, c.other_trials, witness.seed)
+    known: tuple[object, ...] = (str(witness.event), c.hits, c.trials, c.other_hits)
+    known += (c.other_trials, witness.seed)
+    if c.also is not None:
+        known += (str(witness.also), c.also.hits, c.also.other_hits)
     digest = hashlib.sha256(repr(known).encode("utf-8", "surrogatepass")).digest()
     return (_REPLAY, *(int.from_bytes(digest[i : i + 4], "big") for i in range(0, 16, 4)))
 
@@ -386,7 +425,7 @@ def _judged(witness: Witness, sampler: Sampler, *, samples: int, level: float) -
     """The verdict of a witness's event on fresh draws."""
     start = time.perf_counter()
     fresh = Confirm(_drawn(sampler, samples))
-    counts = counts_of(witness.event, witness.favors, fresh)
+    counts = counts_of(witness.event, witness.favors, fresh, also=witness.also)
     point = point_of(witness)
     common: dict[str, Any] = {
         "claim": witness.claim,

@@ -94,9 +94,15 @@ def _evidence(witness: Witness, epsilon_lower: float, level: float) -> list[str]
     often = f"{counts.hits:,} of {counts.trials:,} draws"
     seldom = f"{counts.other_hits:,} of {counts.other_trials:,}"
     surety = f"wrong with probability at most {level:g}"
+    second = []
+    if (also := counts.also) is not None:
+        often_too = f"{other} {also.hits:,} of {also.trials:,} draws"
+        seldom_too = f"{favored} {also.other_hits:,} of {also.other_trials:,}"
+        second = [f"  also:   {witness.also}", f"  counts: {often_too}, {seldom_too}"]
     return [
         f"  event:  {witness.event}",
         f"  counts: {favored} {often}, {other} {seldom}",
+        *second,
         f"  so:     ε ≥ {epsilon_lower:.3f} at δ = {witness.delta:g}; {surety}",
     ]
 

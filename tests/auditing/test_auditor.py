@@ -4,6 +4,7 @@ import json
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,15 @@ import numpy as np
 import pytest
 
 from dpverify.auditing import NotRefuted, Refuted, Witness, audit
+from dpverify.auditing.attacks.draws import Draws
+from dpverify.auditing.attacks.events import Between
 from dpverify.auditing.procedure.rounds import Progress
 from dpverify.auditing.procedure.state import stages
+from dpverify.auditing.sampling.drawing import Side
+from dpverify.auditing.sampling.tabulating import from_array
+from dpverify.auditing.statistics.binomial import Counts
 from dpverify.auditing.statistics.points import implied_points
+from dpverify.auditing.verdict import counts_of
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (
     ApproxDP,
@@ -230,3 +237,41 @@ def test_a_file_that_holds_no_witness_is_refused(tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text("{}", encoding="utf-8")
     with pytest.raises(InvalidParameter, match="must hold a saved witness"):
         Witness.load(tmp_path / "w.json")
+
+
+def refuting_pair() -> Refuted:
+    """A claim of 0.8 ε of Gaussian noise at δ = 1e-3, which two events refute together."""
+
+    class Normal:
+        def sample(self, data: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+            return data + rng.standard_normal(size)
+
+    options: dict[str, Any] = {"left": 0.0, "right": 1.0, "level": 0.05, "seed": 3}
+    claim = ApproxDP(epsilon=2.51, delta=1e-3)
+    verdict = audit(Normal(), claim=claim, **options, samples=100_000, method="fixed")
+    assert isinstance(verdict, Refuted)
+    return verdict
+
+
+@pytest.mark.false_alarm(1e-9)
+def test_a_witness_of_two_events_is_told_kept_and_read_again(tmp_path: Path) -> None:
+    verdict = refuting_pair()
+    witness = verdict.witness
+    assert witness.also is not None
+    assert witness.counts.also is not None
+    assert "and, besides it, event: " in str(verdict)
+    witness.save(tmp_path / "witness.json")
+    again = Witness.load(tmp_path / "witness.json")
+    assert again.counts == witness.counts
+    assert again.also == witness.also
+    assert again.epsilon_lower == witness.epsilon_lower > 0.0
+    alone = replace(witness, also=None, counts=replace(witness.counts, also=None))
+    assert alone.epsilon_lower < witness.epsilon_lower
+
+
+def test_a_second_event_counts_only_what_is_not_in_the_first() -> None:
+    left, right = (from_array(np.array(rows)) for rows in ([0.0, 1.0, 2.0, 3.0], [2.0, 3.0, 3.0]))
+    first, second = Between(feature="output", high=2.0), Between(feature="output", low=2.0)
+    found = counts_of(first, Side.LEFT, Draws(left, right), also=second)
+    assert (found.hits, found.other_hits) == (3, 1)
+    assert found.also == Counts(hits=2, trials=3, other_hits=1, other_trials=4)

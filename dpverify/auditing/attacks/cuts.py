@@ -27,7 +27,7 @@ def thresholds(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
     pooled = _merged(ordered)
     if not pooled.size or pooled[0] == pooled[-1]:
         return
-    cuts = _distinct(pooled[_spread(len(pooled))])
+    cuts = _distinct(pooled[ranks_to_cut(len(pooled))])
     below = [np.searchsorted(o, cuts, side="right") for o in ordered]
     above = [len(o) - np.searchsorted(o, cuts, side="left") for o in ordered]
     counts = [np.concatenate(pair).astype(np.float64) for pair in zip(below, above, strict=True)]
@@ -104,7 +104,7 @@ def _merits(goal: Goal, counts: Sequence[Floats], sizes: tuple[int, int]) -> dic
 
 
 @lru_cache(maxsize=256)
-def _spread(size: int) -> Ints:
+def ranks_to_cut(size: int) -> Ints:
     """Ranks to cut at: all of them if few; else evenly spread, and denser towards both ends."""
     if size <= _CUTS:
         return np.arange(size)
@@ -117,6 +117,8 @@ _AT_ONCE = 256  # numbers
 _QUANTILES = 8
 _GLANCE = 512  # draws a side that quantiles are estimated from
 _MOST_LOOKED_AT = 4_096  # draws a side
+_NUMBERS = 1 << 21  # looked at on a side, but for so many draws at least:
+_LEAST_LOOKED_AT = 1_024
 _KEPT = 6
 
 
@@ -130,7 +132,8 @@ def scanned(names: Sequence[str], seen: Draws, goal: Goal) -> Iterator[Proposal]
 
 def most_telling(names: Sequence[str], seen: Draws, goal: Goal, number: int) -> list[str]:
     """Features whose best interval between quantiles tells the sides apart best, best first."""
-    sides = [side.between(0, _MOST_LOOKED_AT) for side in (seen.left, seen.right)]
+    most = min(max(_NUMBERS // max(len(names), 1), _LEAST_LOOKED_AT), _MOST_LOOKED_AT)
+    sides = [side.between(0, most) for side in (seen.left, seen.right)]
     merits = [_range_merits(chunk, sides, goal) for chunk in _chunks(names)]
     if not merits:
         return []

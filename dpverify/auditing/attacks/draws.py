@@ -50,6 +50,13 @@ class Draws:
     def followed_by(self, later: "Draws") -> "Draws":
         return joined_draws([self, later])
 
+    def latest(self, most: int) -> "Draws":
+        """The last draws, no more than `most` a side."""
+        if max(self.left.size, self.right.size) <= most:
+            return self
+        sides = self.left, self.right
+        return Draws(*(side.between(max(side.size - most, 0), side.size) for side in sides))
+
     def halves(self) -> tuple["Draws", "Draws"]:
         return self.split(max(self.left.size, self.right.size))
 
@@ -75,11 +82,16 @@ Confirm = NewType("Confirm", Draws)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """An event, the side on which it is thought too likely, and how promising it looks."""
+    """An event, the side on which it is thought too likely, and how promising it looks.
+
+    `expected` are hits on that side and on the other among the draws that were seen, where a smooth
+    estimate knows better than the counts.
+    """
 
     event: Event
     favors: Side
     merit: float
+    expected: tuple[float, float] | None = None
 
 
 class Goal(Protocol):

@@ -6,6 +6,7 @@ sample that it is judged on.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
@@ -108,9 +109,18 @@ class Linear(_Event):
     bound: float
 
     def score(self, outputs: Outputs) -> Floats:
-        total = np.zeros(outputs.size)
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = self._sum(outputs.column, outputs.size)
+            odd = np.flatnonzero(~np.isfinite(total))
+            if odd.size:
+                total[odd] = self._sum(lambda name: _filled(outputs.column(name)[odd]), odd.size)
+        return total
+
+    def _sum(self, column: Callable[[str], Floats], size: int) -> Floats:
+        """One number after the other: a sum in another order would depend on the block."""
+        total = np.zeros(size)
         for name, weight in zip(self.features, self.weights, strict=True):
-            total += weight * np.nan_to_num(outputs.column(name), posinf=1e9, neginf=-1e9)
+            total += weight * column(name)
         return total
 
     def negated(self) -> "Linear":
@@ -195,6 +205,11 @@ _KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in (Between, OneOf, L
 def event_from_dict(told: dict[str, Any]) -> Event:
     """The event that `to_dict` described."""
     return untagged(told, _KINDS)
+
+
+def _filled(column: Floats) -> Floats:
+    filled: Floats = np.nan_to_num(column, posinf=1e9, neginf=-1e9)
+    return filled
 
 
 def _listed(items: tuple[str, ...] | list[str], separator: str = ", ") -> str:

@@ -46,6 +46,8 @@ from dpverify.errors import InvalidParameter
 from dpverify.registry import Registry
 
 _MANY_TO_LEARN = 256
+_NUMBERS_SEARCHED = 1 << 22  # of one side
+_LEAST_SEARCHED = 1_024  # draws
 _TREES_SEE = 48
 _SCORE = "score"  # a column, for as long as its cuts are chosen
 _RATIO, _CUTS = "likelihood ratio", "thresholds and intervals"
@@ -77,6 +79,7 @@ class Attack(ABC):
     """A way to look for events; `name` says in a verdict what was looked for."""
 
     name: str
+    looks_at_all = False  # draws that are held; else no more of long outputs than is cheap
 
     def __new__(cls, *_args: object, **_options: object) -> Self:
         """Refuse a class that lacks something, by name."""
@@ -234,6 +237,17 @@ class Learned(Attack):
                 yield Prospect(side, merit, partial(replace, made))
 
 
+class Means(Learned):
+    """Differences of means, of the numbers themselves: cheap, and the better the more draws."""
+
+    looks_at_all = True
+
+    def features(self, seen: Draws) -> list[str]:
+        names = super().features(seen)
+        known = {*seen.left.columns, *seen.right.columns}
+        return [name for name in names if name in known]
+
+
 class LearnedBits(Learned):
     """Thresholds of a score that is learned from the bits of floats."""
 
@@ -262,7 +276,7 @@ _OWN: tuple[Attack, ...] = (
     FloatBits(),
     Learned("logistic regression", logistic),
     Learned("boosted trees", boosted),
-    Learned("differences of means", mean_difference, many=True),
+    Means("differences of means", mean_difference, many=True),
     Learned("boosted trees on the most telling numbers", _few_boosted, many=True),
     LearnedBits("boosted trees on bits", boosted),
 )
@@ -276,16 +290,24 @@ for _file in iter_modules([str(Path(__file__).parent)]):  # those that register 
 
 def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposal]:
     """The best event for each side that it may favor."""
-    _derive(seen)
-    halves = seen.halves()
+    fewer = seen.latest(_looked_at(seen))
+    _derive(fewer)
+    halves = {False: fewer.halves(), True: seen.halves()}
     best: dict[Side, Prospect] = {}
     for attack in ATTACKS:
         if attack.is_tried(families):
-            for found in attack.found(seen, halves, goal):
+            looked = seen if attack.looks_at_all else fewer
+            for found in attack.found(looked, halves[attack.looks_at_all], goal):
                 if found.favors not in best or found.merit > best[found.favors].merit:
                     best[found.favors] = found
     proposals = {side: found.proposal() for side, found in best.items()}
     return {side: proposal for side, proposal in proposals.items() if proposal is not None}
+
+
+def _looked_at(seen: Draws) -> int:
+    """Draws a side that are searched: fewer of long outputs, a function of their length alone."""
+    width = max(len(seen.left.columns), len(seen.right.columns), 1)
+    return max(_NUMBERS_SEARCHED // width, _LEAST_SEARCHED)
 
 
 def _derive(seen: Draws) -> None:

@@ -40,6 +40,7 @@ _SHARES = ((1 / 64, 1 / 64), (1 / 8, 1 / 8), (1 / 16, 0.0))  # of the canaries, 
 _TIERS, _WEIGHTS = (0.005, 0.015, 0.02), (5, 3, 1)  # of the canaries, for Gaussian claims
 _FEWEST = 8  # guesses in a default plan, or in its first tier
 _DELTA = 1e-5  # where a claim names none
+_MOST_CANARIES = 10**8  # of all runs
 
 
 def audit_one_run(  # noqa: PLR0913  # a front door
@@ -95,6 +96,10 @@ def audit_one_run(  # noqa: PLR0913  # a front door
     count = canaries if isinstance(canaries, (int, np.integer)) else len(canaries)
     check_count("canaries", count)
     check_count("runs", runs)
+    if int(count) * int(runs) > _MOST_CANARIES:
+        raise InvalidParameter(
+            f"canaries times runs, {int(count) * int(runs)}, must be at most {_MOST_CANARIES:,}"
+        )
     promised = read_claim(claim, Relation.ADD_REMOVE)
     if claimed_delta(promised, LARGEST_EPSILON) >= 1.0:
         raise InvalidParameter(f"claim={promised!r} must be finite: no guesses could refute it")

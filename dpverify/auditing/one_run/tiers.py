@@ -42,6 +42,9 @@ _MARGIN = 1e-10  # for round-off in θ, relative to the largest term
 _UNIT = 1e-3  # of u in the program, so that its numbers are of one size
 
 
+_LARGEST = {"sizes": 10**8, "weights": 10**4}
+
+
 @dataclass(frozen=True, slots=True)
 class Tiers:
     """Guess `sizes[0]` canaries of the most extreme scores, then `sizes[1]` of the next, and so on.
@@ -62,6 +65,10 @@ class Tiers:
                 raise InvalidParameter(f"{name}={values!r} must be whole numbers, one a tier")
             for value in values:
                 check_count(name, value)
+                if value > _LARGEST[name]:
+                    raise InvalidParameter(
+                        f"{name}={values!r} must be at most {_LARGEST[name]:,} each"
+                    )
             object.__setattr__(self, name, tuple(int(value) for value in values))
         if len(self.sizes) != len(self.weights):
             raise InvalidParameter(

@@ -9,10 +9,12 @@ import numpy as np
 from dpverify.auditing.attacks.draws import Bound, Explore, Goal, Proposal, merit_of
 from dpverify.auditing.attacks.events import Between, Event, OneOf
 from dpverify.auditing.attacks.proposals import Families, propose
+from dpverify.auditing.attacks.smoothing import smoothed
 from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.statistics.betting import Ladder, Stake, Wager, wager, watched
 from dpverify.auditing.statistics.binomial import critical
 from dpverify.auditing.statistics.points import Point
+from dpverify.auditing.verdict import counts_of
 
 _READY = 0.8  # share of the bound hoped for that the past must assure for the block to begin
 _MANY = 30_000  # draws of a block, from which on caution costs it little
@@ -22,10 +24,15 @@ _HOPE = 0.3  # standard errors by which the events of bets are discounted, besid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """An event, and the statement (ε, δ) that it is held against."""
+    """An event, and the statement (ε, δ) that it is held against.
+
+    `also` is a second event, which favors the other side: the outputs of it that are not in the
+    first are counted too.
+    """
 
     proposal: Proposal
     point: Point
+    also: Event | None = None
 
     @property
     def gain(self) -> float:
@@ -94,7 +101,10 @@ def _stakes(found: dict[Side, Chosen]) -> tuple[Stake, ...]:
 def best_bound(
     points: tuple[Point, ...], past: Explore, families: Families, *, level: float, planned: int
 ) -> Chosen | None:
-    """The event with the largest lower bound on ε to expect; None if all outputs are equal."""
+    """The event with the largest lower bound on ε to expect; None if all outputs are equal.
+
+    With a second one that favors the other side, where both together promise more.
+    """
     doubt = _CAREFUL if planned >= _MANY else _BOLD
 
     def goal(point: Point) -> Bound:
@@ -104,14 +114,73 @@ def best_bound(
     if not found:
         return None
     best = max(found.values(), key=lambda chosen: chosen.gain)
-    return replace(best, proposal=simplified(best.proposal, past, goal(best.point)))
+    aim = goal(best.point)
+    first = _stated(best.proposal, past, aim)
+    other = found.get(first.favors.other)
+    if other is None or other.point != best.point:
+        return replace(best, proposal=first)
+    second = _stated(other.proposal, past, aim)
+    known = second.expected is not None or _as_sure(second, first, past, aim)
+    also = second.event if known and _tell_more(first, second, past, aim) else None
+    return replace(best, proposal=first, also=also)
+
+
+def _stated(proposal: Proposal, past: Explore, goal: Bound) -> Proposal:
+    """The event as it is judged: its cut placed by a smooth ratio, or else in few words."""
+    placed = smoothed(proposal, past, goal)
+    return simplified(proposal, past, goal) if placed is None else placed
+
+
+_SPLITS = np.linspace(0.3, 0.7, 9)
+
+
+def _tell_more(first: Proposal, second: Proposal, past: Explore, goal: Bound) -> bool:
+    """Whether two events, one for each side, promise a larger bound than the first alone.
+
+    Both are judged by the sum of their scores over √2 (see `binomial`), so some bound is reached
+    by z·√2·s from one and z·√2·(1 − s) from the other.
+    """
+    counts = counts_of(first.event, first.favors, past, also=second.event)
+    also = counts.also
+    if also is None:
+        return False
+    own = first.expected or (counts.hits, counts.other_hits)
+    back = second.expected or (also.hits, also.other_hits)
+
+    def merit(hits: tuple[float, float], sizes: tuple[int, int], gone: float, s: float) -> float:
+        size, rest = math.sqrt(2.0) * s, 1.0 - gone / sizes[1]
+        if rest <= 0.0:
+            return -math.inf
+        part = replace(goal, z=goal.z * size, doubt=goal.doubt * size)
+        # Hits on the other side are counted among fewer draws, so each weighs more.
+        on, off = np.array([hits[0]]), np.array([(hits[1] + 1.0) / rest - 1.0])
+        return float(part.merit(on, sizes[0], off, sizes[1])[0])
+
+    sizes = counts.trials, counts.other_trials
+    alone = merit(own, sizes, 0.0, math.sqrt(0.5))
+    together = max(
+        min(merit(own, sizes, back[0], s), merit(back, sizes[::-1], own[0], 1.0 - s))
+        for s in _SPLITS.tolist()
+    )
+    return together > alone
 
 
 def is_ready(chosen: Chosen, past: Explore, *, level: float, planned: int) -> bool:
     """Whether earlier draws already guarantee 80 % of the bound they suggest; else wait."""
-    hoped = Bound(delta=chosen.point.delta, z=critical(level), planned=planned, doubt=0.0)
-    hope = merit_of(chosen.proposal.event, chosen.proposal.favors, past, hoped)
-    return chosen.proposal.merit >= _READY * hope
+    goal = Bound(delta=chosen.point.delta, z=critical(level), planned=planned)
+    return _assured(chosen.proposal, past, goal)
+
+
+def _assured(proposal: Proposal, past: Explore, goal: Bound) -> bool:
+    """Whether what the event promises is most of what it would promise if counts had no error."""
+    hope = merit_of(proposal.event, proposal.favors, past, replace(goal, doubt=0.0))
+    return proposal.merit >= _READY * hope
+
+
+def _as_sure(second: Proposal, first: Proposal, past: Explore, goal: Bound) -> bool:
+    """Whether the second event promises nearly as much, and for as good a reason."""
+    alike = second.merit >= _READY * first.merit
+    return alike and (_assured(second, past, goal) or not _assured(first, past, goal))
 
 
 _KEEP = 0.985  # share of the merit that a simpler event must keep

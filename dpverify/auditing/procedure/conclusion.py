@@ -125,7 +125,8 @@ def _early(plan: Plan, state: State, sampler: Sampler, fresh: Draws | None) -> V
     best = best_bound(points, state.past(), plan.families(), level=level, planned=planned)
     if best is None:  # the bets were on events, so there are some
         raise AssertionError("refuted without an event")
-    counts = counts_of(best.proposal.event, best.proposal.favors, Confirm(fresh))
+    proposal = best.proposal
+    counts = counts_of(proposal.event, proposal.favors, Confirm(fresh), also=best.also)
     lower = epsilon_lower(counts, delta=best.point.delta, level=plan.levels.fresh)
     witness = _witness(plan, sampler, best, counts)
     doubts = () if _confirms(counts, best.point, plan.levels.whole) else (UNCONFIRMED,)
@@ -193,6 +194,7 @@ def _witness(plan: Plan, sampler: Sampler, chosen: Chosen, counts: Counts) -> Wi
         right=sampler.right,
         event=chosen.proposal.event,
         favors=chosen.proposal.favors,
+        also=chosen.also,
         counts=counts,
         delta=chosen.point.delta,
         level=plan.levels.whole,

@@ -13,11 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from dpverify.auditing.attacks.draws import Confirm, Draws, Explore
+from dpverify.auditing.attacks.draws import Confirm, Draws, Explore, joined_draws
 from dpverify.auditing.attacks.proposals import Families, described, has_learners
 from dpverify.auditing.procedure.choice import Chosen, best_bound, best_wager, is_ready
-from dpverify.auditing.sampling.drawing import Side
-from dpverify.auditing.sampling.outputs import joined
 from dpverify.auditing.statistics.betting import Ladder, Wager, Wealth, wager, watched
 from dpverify.auditing.statistics.binomial import Counts
 from dpverify.auditing.statistics.points import Point
@@ -186,9 +184,10 @@ class State:
 
     def past(self) -> Explore:
         """The latest draws, as many as attacks look at."""
-        left, right = (joined([block.on(side) for block in self.latest]) for side in Side)
-        cut = max(0, left.size - most_held(self.width))
-        return Explore(Draws(left.between(cut, left.size), right.between(cut, right.size)))
+        most = most_held(self.width)
+        older = sum(block.left.size for block in self.latest[1:])
+        first = [block.latest(max(most - older, 0)) for block in self.latest[:1]]
+        return Explore(joined_draws([*first, *self.latest[1:]]).latest(most))
 
 
 def judged(plan: Plan, state: State, fresh: Confirm) -> State:
@@ -197,7 +196,7 @@ def judged(plan: Plan, state: State, fresh: Confirm) -> State:
     counts = state.counts
     if state.chosen is not None:
         proposal = state.chosen.proposal
-        more = counts_of(proposal.event, proposal.favors, fresh)
+        more = counts_of(proposal.event, proposal.favors, fresh, also=state.chosen.also)
         counts = more if counts is None else counts + more
     return replace(
         state,

@@ -16,18 +16,16 @@ digits in bases 2 and 3, which are the answers where it was written in one of th
 
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.arrays import Floats
 
 SUMMARIES = ("max", "min", "sum", "argmax", "argmin", "spread", "norm", "zeros", "gap", "jump")
-SWEPT = frozenset({"max", "min", "spread", "sum", "norm", "zeros"})
 PROJECTIONS = tuple(f"projection{i}" for i in range(4))  # sums with random signs
+SWEPT = frozenset({"max", "min", "spread", "sum", "norm", "zeros", *PROJECTIONS})
 _AT_ONCE = 256  # columns
 BITS = ("lowest_bit", "zero_bits", "low_bits")
 BASES = {"binary": 2, "ternary": 3}
@@ -55,14 +53,9 @@ def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], siz
         return np.full(size, np.nan)
     if function == "jump":
         return _jump(column, parts, size)
-    ordered = sorted(parts)
-    columns = [column(part) for part in ordered]
     if function == "gap":
-        return _gap(columns)
-    if function in PROJECTIONS:
-        signs = [_sign(function, part) for part in ordered]
-        return swept([s * c for s, c in zip(signs, columns, strict=True)])["sum"]
-    return swept(columns)[function]
+        return _gap([column(part) for part in parts])
+    return swept({part: column(part) for part in parts})[function]
 
 
 def digits(largest: float) -> list[str]:
@@ -117,37 +110,51 @@ def _place(
     return np.where(is_best.any(axis=1), at, np.nan)
 
 
-def swept(columns: Sequence[Floats]) -> dict[str, Floats]:
-    """The summaries that one pass over the columns, in the order of their names, can find.
+def swept(parts: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The summaries that one pass over the parts, in the order of their names, can find.
 
     Sums are taken one column after the other: adding 0 for what is missing is exact, regrouping
     is not.
     """
-    size = len(columns[0])
+    names = sorted(parts)
+    size = len(parts[names[0]])
     high, low = np.full(size, -np.inf), np.full(size, np.inf)
-    totals = [np.zeros(size) for _ in range(3)]
+    squares, zeros = np.zeros(size), np.zeros(size)
+    sums = dict.fromkeys(("sum", *PROJECTIONS), np.zeros(size))
     known = np.zeros(size, np.bool_)
     with np.errstate(invalid="ignore", over="ignore"):
-        for start in range(0, len(columns), _AT_ONCE):
-            rows = np.array(columns[start : start + _AT_ONCE])
+        for start in range(0, len(names), _AT_ONCE):
+            some = names[start : start + _AT_ONCE]
+            rows = np.array([parts[name] for name in some])
             missing = np.isnan(rows)
             known |= ~missing.all(axis=0)
             high = np.fmax(high, np.fmax.reduce(rows, axis=0))
             low = np.fmin(low, np.fmin.reduce(rows, axis=0))
-            filled = np.where(missing, 0.0, rows)
-            terms = filled, filled * filled, rows == 0.0
-            totals = [_added(total, term) for total, term in zip(totals, terms, strict=True)]
-        found = {"max": high, "min": low, "spread": high - low, "sum": totals[0]}
-        found |= {"norm": np.sqrt(totals[1]), "zeros": totals[2]}
+            zeros = zeros + np.count_nonzero(rows == 0.0, axis=0)
+            filled = np.where(missing, 0.0, rows) if missing.any() else rows
+            squares = _added(squares, filled * filled)
+            sums["sum"] = _added(sums["sum"], filled)
+            for function in PROJECTIONS:
+                signs = [_sign(function, name) for name in some]
+                sums[function] = _added(sums[function], filled, signs)
+        found = {"max": high, "min": low, "spread": high - low, "zeros": zeros}
+        found |= {"norm": np.sqrt(squares)} | sums
         rounded = {name: _rounded(values, high, low) for name, values in found.items()}
     return {name: np.where(known, values, np.nan) for name, values in rounded.items()}
 
 
-def _added(total: Floats, terms: NDArray[Any]) -> Floats:
+def _added(total: Floats, terms: Floats, signs: Sequence[float] | None = None) -> Floats:
     """A sum, row after row: numpy's own takes another order where there is one draw."""
     result = total.copy()
-    for row in terms:
-        result += row
+    if signs is None:
+        for row in terms:
+            result += row
+        return result
+    for row, sign in zip(terms, signs, strict=True):
+        if sign > 0.0:
+            result += row
+        else:
+            result -= row
     return result
 
 

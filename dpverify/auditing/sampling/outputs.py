@@ -106,7 +106,7 @@ class Outputs:
         if name in self._columns:
             return self._columns[name]
         if name not in self._cache and name in _SWEPT and self._parts:
-            found = swept([self._columns[part] for part in sorted(self._parts)])
+            found = swept({part: self._columns[part] for part in self._parts})
             self._cache |= {f"{function}({WHOLE})": values for function, values in found.items()}
         if name not in self._cache:
             length = self.lengths.get(name) if name.startswith("len(") else None

@@ -29,6 +29,16 @@ max(z, −L) ≤ max(N, −L), which is N unless N < −L; so the sum with floor
 except with probability 2Φ(−L): `Chain` takes Φ(−L) = level/1000 and charges the level for it.
 (How often z itself is below −L is not bounded: a z that is small is small more often than N.)
 
+**Two events.** Where E is too likely on the left and F on the right, both tell, and a test of both
+sees what neither shows alone. Let E and F be disjoint, with A and B' of the n draws on the left in
+E and in F, A' and B of the m on the right in F and in E. Given A, B' has n − A trials, each a hit
+with probability P(F)/(1 − P(E)) ≥ P(F); so P(Bin(n − A, P(F)) ≤ B') is at least the exact tail, and
+a p-value given A. The same holds for B given A', of m − A' trials. So four scores, of A, A', B'
+given A and B given A', are each at most N(0, 1) given those before. With weights that depend on the
+points of E and F only (n and m stand in them, not the trials that are left), half of the squares
+for either event, the sum is at most N(0, 1), and its minimum over the points of a claim is the sum
+of two minima, one for each event. Floors are charged for all four.
+
 **Chains.** If counts come in blocks, each judged for an event that earlier blocks chose, then given
 the past each z is stochastically at most N(0, 1), and for weights with Σw² = 1, w_k known before
 block k, so is Σw_k·z_k: put w_K·z_K under E exp(it·) last block first, for normal variables that
@@ -37,14 +47,14 @@ bound the z_k from above.
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
 from dpverify.arrays import Floats
 from dpverify.auditing.statistics.joint_score import Joint, certified, least_at
-from dpverify.errors import check_between, check_count
+from dpverify.errors import InvalidParameter, check_between, check_count
 
 _FLOOR_SHARE = 1e-3  # of the level, for each of the two floors of a block
 _CELLS, _ROUNDS, _SPLIT = 96, 6, 6
@@ -59,18 +69,34 @@ LARGEST_EPSILON = 700.0  # e^ε is a float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How often an event happened: on the side that it favors, and on the other."""
+    """How often an event happened: on the side that it favors, and on the other.
+
+    `also` are counts, on the same draws, of a second event that favors the other side and has no
+    output in common with the first: see "Two events".
+    """
 
     hits: int
     trials: int
     other_hits: int
     other_trials: int
+    also: "Counts | None" = None
 
     def __post_init__(self) -> None:
         check_count("trials", self.trials)
         check_count("other_trials", self.other_trials)
         check_between("hits", self.hits, 0, self.trials)
         check_between("other_hits", self.other_hits, 0, self.other_trials)
+        if self.also is not None:
+            self._check_beside(self.also)
+
+    def _check_beside(self, also: "Counts") -> None:
+        sizes = (also.trials, also.other_trials) == (self.other_trials, self.trials)
+        apart = self.hits + also.other_hits <= self.trials
+        apart = apart and also.hits + self.other_hits <= also.trials
+        if also.also is not None or not sizes or not apart:
+            raise InvalidParameter(
+                f"also={also!r} must count a second event, apart from the first, on the same draws"
+            )
 
     def __add__(self, more: "Counts") -> "Counts":
         return Counts(
@@ -78,6 +104,7 @@ class Counts:
             trials=self.trials + more.trials,
             other_hits=self.other_hits + more.other_hits,
             other_trials=self.other_trials + more.other_trials,
+            also=None if self.also is None or more.also is None else self.also + more.also,
         )
 
 
@@ -106,49 +133,92 @@ def split_epsilon_lower(counts: Counts, *, delta: float, level: float) -> float:
 def rejects(counts: Counts, *, epsilon: float, delta: float, level: float) -> bool:
     """Whether P(E) ≤ e^ε·Q(E) + δ is refuted; a true one is with probability at most `level`."""
     check_between("epsilon", epsilon, 0.0, LARGEST_EPSILON)
-    joint, needed = _joint(counts, delta, level)
-    if delta >= 1.0 or least_at(joint, epsilon) < needed:
+    test = _Test.of(counts, delta, level)
+    if delta >= 1.0 or test.surplus(epsilon) < 0.0:
         return False
     cuts = _slices(epsilon, _NEGLIGIBLE)
-    return certified(joint, cuts, needed) == len(cuts) - 1
+    return test.certified(cuts) == len(cuts) - 1
 
 
 def epsilon_lower(counts: Counts, *, delta: float = 0.0, level: float) -> float:
-    """L ≥ 0 with P(L > ε) ≤ level for an event chosen before its counts were drawn.
+    """L ≥ 0 with P(L > ε) ≤ level for events chosen before their counts were drawn.
 
     >>> seen = Counts(hits=500, trials=1000, other_hits=100, other_trials=1000)
     >>> round(epsilon_lower(seen, level=0.05), 2)
     1.44
+    >>> rare = Counts(hits=60, trials=1000, other_hits=10, other_trials=1000)
+    >>> both = Counts(hits=60, trials=1000, other_hits=10, other_trials=1000, also=rare)
+    >>> round(epsilon_lower(rare, level=0.05), 2), round(epsilon_lower(both, level=0.05), 2)
+    (1.16, 1.24)
     """
-    joint, needed = _joint(counts, delta, level)
-    if delta >= 1.0 or least_at(joint, 0.0) < needed:
+    test = _Test.of(counts, delta, level)
+    if delta >= 1.0 or test.surplus(0.0) < 0.0:
         return 0.0
-    near, slope = _crossing(joint, needed)
+    near, slope = test.crossing()
     below = max(_FINE / slope, _NEGLIGIBLE)
     cuts = _slices(max(near - below, 0.0), below)
-    return float(cuts[certified(joint, cuts, needed)])
+    return float(cuts[test.certified(cuts)])
 
 
-def _joint(counts: Counts, delta: float, level: float) -> tuple[Joint, float]:
-    check_between("delta", delta, 0.0, 1.0)
-    joint = Joint(
-        **asdict(counts), delta=delta, floor=float(scipy.special.ndtri(level * _FLOOR_SHARE))
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """The statistics of one event or two, and what their weighted sum needs to reject."""
+
+    joints: tuple[Joint, ...]
+    needed: float
+
+    @classmethod
+    def of(cls, counts: Counts, delta: float, level: float) -> "_Test":
+        check_between("delta", delta, 0.0, 1.0)
+        also = counts.also
+        pairs = [(counts, 0)] if also is None else [(counts, also.hits), (also, counts.hits)]
+        floor = float(scipy.special.ndtri(level * _FLOOR_SHARE))
+        joints = tuple(_joint(own, delta, floor, gone) for own, gone in pairs)
+        left_over = level * (1.0 - 2.0 * _FLOOR_SHARE * len(joints))
+        return cls(joints, critical(left_over) + _ROUND_OFF)
+
+    @property
+    def _weight(self) -> float:
+        return 1.0 / math.sqrt(len(self.joints))
+
+    def surplus(self, epsilon: float) -> float:
+        """By how much the least sum at ε exceeds what is needed, nearly."""
+        total = math.fsum(least_at(joint, epsilon) for joint in self.joints)
+        return self._weight * total - self.needed
+
+    def certified(self, cuts: Floats) -> int:
+        """How many slices, from the first on, are rejected with all their points."""
+        spare = self.surplus(float(cuts[-1])) / (self._weight * len(self.joints))
+        if len(self.joints) == 1:
+            return certified(self.joints[0], cuts, self.needed)
+        return min(
+            certified(joint, cuts, least_at(joint, float(cuts[-1])) - spare)
+            for joint in self.joints
+        )
+
+    def crossing(self) -> tuple[float, float]:
+        """About where the sum falls below what is needed, and how fast it does."""
+        low, high = 0.0, 1.0
+        while high < _HIGHEST and self.surplus(high) >= 0.0:
+            low, high = high, 2.0 * high
+        if high >= _HIGHEST:
+            return low, 1.0
+        near = float(scipy.optimize.brentq(self.surplus, low, high, xtol=_NEGLIGIBLE))
+        low = max(near - 0.01, 0.0)
+        return near, max(self.surplus(low) / max(near - low, _NEGLIGIBLE), 0.1)
+
+
+def _joint(counts: Counts, delta: float, floor: float, gone: int = 0) -> Joint:
+    """The statistic of one event; `gone` of the other side's draws are in another event."""
+    return Joint(
+        hits=counts.hits,
+        trials=counts.trials,
+        other_hits=counts.other_hits,
+        other_trials=counts.other_trials - gone,
+        delta=delta,
+        floor=floor,
+        balance=counts.other_trials / counts.trials,
     )
-    return joint, critical(level * (1.0 - 2.0 * _FLOOR_SHARE)) + _ROUND_OFF
-
-
-def _crossing(joint: Joint, needed: float) -> tuple[float, float]:
-    """About where the statistic falls below `needed`, and how fast it does."""
-    low, high = 0.0, 1.0
-    while high < _HIGHEST and least_at(joint, high) >= needed:
-        low, high = high, 2.0 * high
-    if high >= _HIGHEST:
-        return low, 1.0
-    near = float(
-        scipy.optimize.brentq(lambda e: least_at(joint, e) - needed, low, high, xtol=_NEGLIGIBLE)
-    )
-    low = max(near - 0.01, 0.0)
-    return near, max((least_at(joint, low) - needed) / max(near - low, _NEGLIGIBLE), 0.1)
 
 
 def _slices(top: float, finest: float) -> Floats:
@@ -167,7 +237,7 @@ def z_score(counts: Counts, *, epsilon: float, delta: float, floor: float) -> fl
     check_between("delta", delta, 0.0, 1.0)
     if delta >= 1.0:
         return floor
-    joint = Joint(**asdict(counts), delta=delta, floor=floor)
+    joint = _joint(counts, delta, floor)
     edge = float(joint.edge(np.array([epsilon]))[0])
     settled = float(joint.beyond(np.array([epsilon]))[0])
     cuts = np.linspace(0.0, math.asin(math.sqrt(edge)), _CELLS + 1)

@@ -35,7 +35,10 @@ _MOST_PIECES = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joint:
-    """The statistic of given counts at δ, with both scores cut off from below at `floor`."""
+    """The statistic of given counts at δ, with both scores cut off from below at `floor`.
+
+    `balance` is m/n in the weights: of all draws, though some may be in another event.
+    """
 
     hits: int
     trials: int
@@ -43,6 +46,7 @@ class Joint:
     other_trials: int
     delta: float
     floor: float
+    balance: float
 
     def edge(self, epsilon: Floats) -> Floats:
         """The q from which on p = 1."""
@@ -75,7 +79,7 @@ class Joint:
         p = np.minimum(1.0, ratio * q + self.delta)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             more = 1.0 + (self.delta / (ratio * q) if self.delta > 0.0 else 0.0)
-            square = self.other_trials / self.trials * more * (1.0 - p) / (ratio * (1.0 - q))
+            square = self.balance * more * (1.0 - p) / (ratio * (1.0 - q))
         result: Floats = np.arctan(np.sqrt(np.where(p < 1.0, square, 0.0)))
         return result
 

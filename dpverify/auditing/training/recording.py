@@ -52,6 +52,20 @@ def refuse_virtual_steps(model: Any) -> None:  # noqa: ANN401
         )
 
 
+_OPACUS = 1e-6  # what Opacus adds to norms, lest it divide by 0
+
+
+def clipped_by_opacus(samples: Floats, clip: float) -> Floats:
+    """Gradients as Opacus clips them: times C/(norm + 1e-6), but never more than 1.
+
+    That is up to 1e-6 shorter than C each, so within what is claimed; but of a large batch and a
+    small C the sum shows the difference, and what is compared with it must have it too.
+    """
+    norms = np.linalg.norm(samples, axis=1, keepdims=True)
+    clipped: Floats = samples * np.minimum(1.0, clip / (norms + _OPACUS))
+    return clipped
+
+
 class StepRecorder:
     """Watches an optimizer of Opacus, puts a canary into half of its steps, and audits them.
 
@@ -84,8 +98,7 @@ class StepRecorder:
         if not raw.any():
             raw = np.ones(samples.shape[1])
         clip = float(self._optimizer.max_grad_norm)
-        norms = np.linalg.norm(samples, axis=1, keepdims=True)
-        clipped = samples * np.minimum(1.0, clip / np.maximum(norms, 1e-300))
+        clipped = clipped_by_opacus(samples, clip)
         canary = -raw / np.linalg.norm(raw) * 100.0 * max(clip, float(np.linalg.norm(raw)))
         inside = bool(self._coins.random() < 0.5)
         self._others.append(clipped.sum(axis=0))

@@ -74,9 +74,17 @@ def witness_section(witness: Witness, title: str) -> Section:
     """Event, pair and counts of a witness."""
     counts = witness.counts
     favored, other = witness.favors.name.lower(), witness.favors.other.name.lower()
+    rows = [_row(favored, counts.hits, counts.trials)]
+    rows.append(_row(other, counts.other_hits, counts.other_trials))
+    text = [f"The event: {witness.event}"]
+    if witness.also is not None and counts.also is not None:
+        more, second = counts.also, "the second event"
+        text.append(f"A second event, too likely on the other side: {witness.also}")
+        rows.append(_row(f"{other}, {second}", more.hits, more.trials))
+        rows.append(_row(f"{favored}, {second}", more.other_hits, more.other_trials))
     return Section(
         title=title,
-        text=(f"The event: {witness.event}",),
+        text=tuple(text),
         facts=(
             ("left data", shorter(witness.left)),
             ("right data", shorter(witness.right)),
@@ -89,10 +97,7 @@ def witness_section(witness: Witness, title: str) -> Section:
                     + (", on draws that had no part in choosing it" if witness.fresh else "")
                 ),
                 header=("data", "times", "of", "share"),
-                rows=(
-                    _row(favored, counts.hits, counts.trials),
-                    _row(other, counts.other_hits, counts.other_trials),
-                ),
+                rows=tuple(rows),
             ),
         ),
     )

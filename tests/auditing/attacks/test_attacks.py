@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 
 import dpverify as dpv
 from dpverify.auditing import audit
-from dpverify.auditing.attacks.draws import Bound, Draws, Goal, Proposal, merit_of
+from dpverify.auditing.attacks import proposals
+from dpverify.auditing.attacks.draws import Bound, Draws, Explore, Goal, Proposal, merit_of
 from dpverify.auditing.attacks.events import Linear, OneOf
 from dpverify.auditing.attacks.proposals import ATTACKS, Attack, Families, Family
 from dpverify.auditing.attacks.sets import values
@@ -127,3 +129,27 @@ def test_half_an_attack_is_refused() -> None:
         Nameless()
     with pytest.raises(InvalidParameter, match="Empty must define families"):
         Empty()  # type: ignore[abstract]  # that is what is tested
+
+
+def test_long_outputs_are_searched_on_fewer_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only differences of means, which are cheap, see all draws that are held."""
+    looked: dict[bool, int] = {}
+
+    class Spy(Attack):
+        name = "a spy"
+
+        def __init__(self, *, everything: bool) -> None:
+            self.looks_at_all = everything
+
+        def families(self, seen: Draws) -> list[Any]:
+            looked[self.looks_at_all] = seen.left.size
+            return []
+
+    spies = [Spy(everything=False), Spy(everything=True)]
+    monkeypatch.setattr(proposals, "ATTACKS", spies)
+    monkeypatch.setattr(proposals, "_derive", lambda seen: None)  # noqa: ARG005  # not needed here
+    for width, expected in ((1_000, 4_194), (30, 4_500)):
+        side = from_array(np.zeros((4_500, width), np.float32))
+        goal = Bound(delta=0.0, z=1.0, planned=100)
+        proposals.propose(Explore(Draws(side, side)), goal, Families())
+        assert looked == {False: expected, True: 4_500}

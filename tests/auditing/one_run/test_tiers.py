@@ -209,3 +209,19 @@ def test_gaussian_noise_is_said_in_epsilon() -> None:
     assert found.epsilon_if_gaussian is not None
     assert found.epsilon_lower <= found.epsilon_if_gaussian < 4.38
     assert "for Gaussian noise" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "weights"), [((10**30,), (1,)), ((10, 10**9), (2, 1)), ((10,), (10**30,))]
+)
+def test_tiers_beyond_all_measure_are_refused(
+    sizes: tuple[int, ...], weights: tuple[int, ...]
+) -> None:
+    with pytest.raises(dpv.InvalidParameter, match=r"must be at most .* each"):
+        Tiers(sizes=sizes, weights=weights)
+
+
+@pytest.mark.parametrize(("canaries", "runs"), [(10**30, 1), (10, 10**30), (10**5, 10**5)])
+def test_canaries_beyond_all_measure_are_refused(canaries: int, runs: int) -> None:
+    with pytest.raises(dpv.InvalidParameter, match="must be at most 100,000,000"):
+        dpv.audit_one_run(print, canaries=canaries, runs=runs, claim=dpv.PureDP(1.0))

@@ -22,11 +22,16 @@ def statistic(joint: Joint, q: Any, epsilon: float) -> Any:  # noqa: ANN401  # n
     p = np.minimum(1.0, math.exp(epsilon) * q + joint.delta)
     z1 = -ndtri(binom.sf(joint.hits - 1, joint.trials, p))
     z2 = -ndtri(binom.cdf(joint.other_hits, joint.other_trials, q))
-    s1 = np.sqrt(p * (1 - p) / joint.trials)
-    s2 = math.exp(epsilon) * np.sqrt(q * (1 - q) / joint.other_trials)
+    s1 = np.sqrt(p * (1 - p) * joint.balance)
+    s2 = math.exp(epsilon) * np.sqrt(q * (1 - q))
     angle = np.arctan2(s1, s2)
     floored = np.maximum(z1, joint.floor), np.maximum(z2, joint.floor)
     return np.sin(angle) * floored[0] + np.cos(angle) * floored[1]
+
+
+def joint_of(hits: int, trials: int, other: int) -> Joint:
+    sizes = {"trials": trials, "other_trials": trials}
+    return Joint(hits=hits, other_hits=other, **sizes, delta=0.0, floor=-4.0, balance=1.0)
 
 
 @st.composite
@@ -39,6 +44,7 @@ def joints(draw: st.DrawFn) -> Joint:
         other_trials=other,
         delta=draw(st.sampled_from([0.0, 1e-3, 0.1, 0.6])),
         floor=-4.0,
+        balance=draw(st.sampled_from([other / trials, 0.5, 3.0])),
     )
 
 
@@ -69,7 +75,9 @@ def test_a_box_is_below_all_its_points(
 @pytest.mark.parametrize("q", [5e-324, 1e-310, 1e-300, 1e-200])
 def test_a_box_next_to_zero_is_below_its_points(q: float) -> None:
     """One hit of one at p = q, and no other hit: Φ⁻¹(1 − q) and Φ⁻¹(q), half a right angle."""
-    joint = Joint(hits=1, trials=1, other_hits=0, other_trials=1, delta=0.0, floor=-4.0)
+    joint = Joint(
+        hits=1, trials=1, other_hits=0, other_trials=1, delta=0.0, floor=-4.0, balance=1.0
+    )
     none = np.array([0.0])
     box = joint.least((none, np.array([q])), (none, none))
     assert box[0] <= (-ndtri(q) - 4.0) / math.sqrt(2.0) + 1e-6
@@ -92,6 +100,7 @@ def test_every_smaller_epsilon_is_rejected_with_all_its_points(
         other_trials=trials,
         delta=delta,
         floor=float(ndtri(LEVEL / 1000)),
+        balance=1.0,
     )
     rng = np.random.default_rng(0)
     for epsilon in np.append(lower * rng.random(200), lower):
@@ -151,7 +160,15 @@ def test_rejecting_is_being_below_the_bound(
 
 
 def test_slices_are_counted_up_to_the_first_that_fails() -> None:
-    joint = Joint(hits=500, trials=1_000, other_hits=100, other_trials=1_000, delta=0.0, floor=-4.0)
+    joint = Joint(
+        hits=500,
+        trials=1_000,
+        other_hits=100,
+        other_trials=1_000,
+        delta=0.0,
+        floor=-4.0,
+        balance=1.0,
+    )
     cuts = np.array([0.0, 0.5, 1.0, 1.3, 1.5, 2.0])
     assert certified(joint, cuts, critical(LEVEL)) == 3
     assert certified(joint, cuts[:3], critical(LEVEL)) == 2

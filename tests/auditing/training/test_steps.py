@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom, kstest
 
 import dpverify as dpv
-from dpverify.auditing.training.recording import refuse_virtual_steps
+from dpverify.auditing.training.recording import clipped_by_opacus, refuse_virtual_steps
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
@@ -183,3 +183,23 @@ def test_bad_input_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(dpv.InvalidParameter, match=message) as caught:
         dpv.audit_steps(given.pop("released"), given.pop("others"), **given)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.false_alarm(1e-9)
+def test_what_opacus_adds_to_norms_is_no_flaw() -> None:
+    """Of 4,000 gradients of norm C = 0.001, sums by C/norm and by C/(norm + 1e-6) differ by 4 C."""
+    clip, rng = 1e-3, np.random.default_rng(0)
+    included, canary = np.arange(40) % 2 == 0, np.eye(SIZE)[1]
+    rows = np.tile(clip * 1.0001 * np.eye(SIZE)[0], (4_000, 1))
+    released = clipped_by_opacus(rows, clip).sum(axis=0) + clip * (
+        included[:, None] * canary + rng.normal(size=(40, SIZE))
+    )
+
+    def refuted(others: Floats) -> bool:
+        sums = np.tile(others.sum(axis=0), (40, 1))
+        given: dict[str, Any] = {"canary": canary, "included": included, "clip": clip}
+        return dpv.audit_steps(released, sums, **given, noise_multiplier=1.0, level=1e-9).refuted
+
+    assert not refuted(clipped_by_opacus(rows, clip))
+    assert refuted(rows / 1.0001)
+    assert (np.linalg.norm(clipped_by_opacus(rows, clip), axis=1) <= clip).all()

@@ -1,0 +1,151 @@
+r"""Cuts placed by a smooth estimate of the likelihood ratio, where few draws lie beyond them.
+
+The best cut against a claim is often far out, where earlier draws hold some hundred outputs of one
+side and a handful of the other: the best of the cuts that were seen is then an accident. A smooth
+ratio has seen more. Logistic regression on the ranks of a number (as scores of a normal law, with
+hinges at −1, 0 and 1) says how likely a draw at x came from either side, and what lies beyond a cut
+is the sum of these chances over the draws of both sides.
+
+This chooses events, which fresh draws judge; so that it may be wrong costs power, never soundness.
+It is used only where the counts beyond its cut are what it expects.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy
+
+from dpverify.arrays import Floats
+from dpverify.auditing.attacks.cuts import ranks_to_cut
+from dpverify.auditing.attacks.draws import Bound, Draws, Proposal, merit_of
+from dpverify.auditing.attacks.events import Between
+
+_LEAST = 1_000  # draws a side
+_LEAST_VALUES = 256  # that a number has among them
+_HINGES = (-1.0, 0.0, 1.0)
+_RIDGE = 1.0  # on the hinges
+_STEPS = 12
+_CONVERGED = 1e-8
+_FEW = 30.0  # hits on the other side; of more, the counts themselves say enough
+_SURPRISE = 2.0  # standard errors, of counts beyond the cut
+_KEEP = 0.997  # share of the merit that a rounded cut must keep
+
+
+def smoothed(proposal: Proposal, seen: Draws, goal: Bound) -> Proposal | None:
+    """A cut of the same number where a smooth ratio puts it; None unless it fits and promises more.
+
+    An interval may be opened to one side or the other. The merit is what the smooth ratio promises,
+    doubted half as much as counts are.
+    """
+    event = proposal.event
+    if not isinstance(event, Between) or event == Between(feature=event.feature):
+        return None
+    favored, other = seen.on(proposal.favors), seen.on(proposal.favors.other)
+    sides = favored.ordered(event.feature), other.ordered(event.feature)
+    values = np.concatenate(sides)
+    if min(map(len, sides)) < _LEAST or not np.isfinite(values).all():
+        return None
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    if np.count_nonzero(np.diff(ordered)) < _LEAST_VALUES:
+        return None
+    chances = _chances(ordered, (order < len(sides[0])).astype(np.float64))
+    if chances is None:
+        return None
+    sizes = favored.size, other.size
+    found = []
+    if event.high < np.inf:
+        below = _Beyond(ordered, chances, sizes, goal)
+        found.append((*below.best(sides), 1.0))
+    if event.low > -np.inf:
+        above = _Beyond(-ordered[::-1], chances[::-1], sizes, goal)
+        found.append((*above.best((-sides[0][::-1], -sides[1][::-1])), -1.0))
+    merit, cut, expected, sign = max(found)
+    if merit < merit_of(event, proposal.favors, seen, goal):
+        return None
+    moved = Between(feature=event.feature, **({"high": cut} if sign > 0.0 else {"low": -cut}))
+    doubted = replace(goal, doubt=goal.doubt / 2.0)
+    merit = float(doubted.merit(*_counted(expected, sizes))[0])
+    return replace(proposal, event=moved, merit=merit, expected=expected)
+
+
+class _Beyond:
+    """How many draws of either side a smooth ratio expects up to a cut, and what that is worth."""
+
+    def __init__(
+        self, ordered: Floats, chances: Floats, sizes: tuple[int, int], goal: Bound
+    ) -> None:
+        self.ordered = ordered
+        self.totals = [np.append(0.0, np.cumsum(part)) for part in (chances, 1.0 - chances)]
+        self.sizes = sizes
+        self.goal = goal
+
+    def best(self, sides: tuple[Floats, Floats]) -> tuple[float, float, tuple[float, float]]:
+        """The best cut after its merit, which is −∞ if counts up to it do not fit, or are many.
+
+        And the counts that are expected.
+        """
+        cuts = np.unique(self.ordered[ranks_to_cut(len(self.ordered))])
+        merits = self.merits(cuts)
+        i = int(np.argmax(merits))
+        cut = _simpler(float(cuts[i]), float(merits[i]), self)
+        counts = [int(np.searchsorted(side, cut, side="right")) for side in sides]
+        hits, other = (float(part[0]) for part in self.expected(np.array([cut])))
+        fits = other <= _FEW and all(
+            abs(count - hope) <= _SURPRISE * math.sqrt(hope) + 1.0
+            for count, hope in zip(counts, (hits, other), strict=True)
+        )
+        merit = float(self.merits(np.array([cut]))[0]) if fits else -math.inf
+        return merit, cut, (hits, other)
+
+    def expected(self, cuts: Floats) -> tuple[Floats, Floats]:
+        at = np.searchsorted(self.ordered, cuts, side="right")
+        return self.totals[0][at], self.totals[1][at]
+
+    def merits(self, cuts: Floats) -> Floats:
+        return _merit(self.goal, *self.expected(cuts), self.sizes)
+
+
+def _merit(goal: Bound, hits: Floats, others: Floats, sizes: tuple[int, int]) -> Floats:
+    """What expected counts promise, without a doubt of them."""
+    return replace(goal, doubt=0.0).merit(*_counted((hits, others), sizes))
+
+
+def _counted(expected: tuple[Any, Any], sizes: tuple[int, int]) -> tuple[Floats, int, Floats, int]:
+    """Expected counts as a merit takes them: it adds one on the other side; none is missing."""
+    hits, others = np.atleast_1d(expected[0]), np.atleast_1d(expected[1])
+    return hits, sizes[0], np.maximum(others - 1.0, 0.0), sizes[1]
+
+
+def _chances(ordered: Floats, labels: Floats) -> Floats | None:
+    """The chance that each draw came from the first side, by logistic regression on its rank."""
+    first = np.searchsorted(ordered, ordered, side="left")
+    last = np.searchsorted(ordered, ordered, side="right")
+    scores = scipy.special.ndtri((first + last) / 2.0 / len(ordered))
+    hinges = [np.maximum(scores - hinge, 0.0) for hinge in _HINGES]
+    rows = np.column_stack([np.ones_like(scores), scores, *hinges])
+    ridge = np.array([1e-6, 1e-6, *(_RIDGE for _ in _HINGES)])
+    weights = np.zeros(rows.shape[1])
+    for _ in range(_STEPS):
+        chances = scipy.special.expit(rows @ weights)
+        slope = rows.T @ (labels - chances) - ridge * weights
+        bend = (rows * (chances * (1.0 - chances))[:, None]).T @ rows + np.diag(ridge)
+        step = np.linalg.solve(bend, slope)
+        weights = weights + step
+        if not np.isfinite(weights).all():
+            return None
+        if np.abs(step).max() < _CONVERGED:
+            result: Floats = scipy.special.expit(rows @ weights)
+            return result
+    return None
+
+
+def _simpler(cut: float, merit: float, beyond: _Beyond) -> float:
+    """The cut with fewer digits, if it keeps nearly all of the merit."""
+    for digits in (2, 3, 4, 6):
+        rounded = float(f"{cut:.{digits}g}")
+        if beyond.merits(np.array([rounded]))[0] >= merit - (1.0 - _KEEP) * abs(merit):
+            return rounded
+    return cut
