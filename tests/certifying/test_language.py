@@ -576,6 +576,16 @@ def sorts_what_is_empty_meanwhile(x: Any, rng: Rng) -> Any:
     return 1e-10 * x * w[0] + rng.laplace(scale=1e-12)
 
 
+def sums_up_exactly(x: Any, rng: Rng) -> Any:
+    k = 1 if math.fsum([0.1] * 10) == 1.0 else 0
+    return 1e-10 * x * k + rng.laplace(scale=1e-12)
+
+
+def sums_up_by_halves(x: Any, rng: Rng) -> Any:
+    k = 1 if np.sum(np.array([0.1] * 10)) != sum([0.1] * 10) else 0
+    return 1e-10 * x * k + rng.laplace(scale=1e-12)
+
+
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -584,10 +594,28 @@ def sorts_what_is_empty_meanwhile(x: Any, rng: Rng) -> Any:
         extends_by_what_looks_on,
         adds_what_looks_on,
         sorts_what_is_empty_meanwhile,
+        sums_up_exactly,
+        sums_up_by_halves,
     ],
 )
 def test_leaks_of_any_size_are_no_proofs(mechanism: Any) -> None:
     assert dpv.certify(mechanism, NUMBER, ONE).verdict != "proved"
+
+
+def far_out(d: Any, rng: Rng) -> Any:
+    w: list[int] = []
+    w.extend(len(w) for _ in range(2))
+    z = rng.laplace(scale=1.0)
+    if d[2] > 1.0 and d[1] > 100000.0 * d[2] and d[0] > 100000.0 * d[1]:
+        return 100.0 * (d[0] - 4e10) * w[1] + z
+    return z
+
+
+def test_a_path_that_is_far_out_is_rehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an interpreter that errs: it makes a list of a generator first."""
+    monkeypatch.setitem(functions.CHANGES, "extend", lambda own, more: own.extend(list(more)))
+    schema = Answers(dimension=3, sensitivity=1.0)
+    assert dpv.certify(far_out, schema, ONE).verdict != "proved"
 
 
 NOTHING_DRAWN: list[Callable[..., Any]] = [

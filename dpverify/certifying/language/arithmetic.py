@@ -41,6 +41,7 @@ _BITS = {operator.and_, operator.or_, operator.xor, operator.lshift, operator.rs
 _SHIFTS = {operator.lshift, operator.rshift}
 _EXACT = {operator.add, operator.sub, operator.mul, operator.truediv}
 _LONGEST = 53  # bits
+_HAIR = 1e-12  # of a number: NumPy may compute a constant otherwise than Python, by so much
 
 
 def binary(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:  # noqa: ANN401
@@ -179,6 +180,8 @@ def _compared(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:  # 
         return _beyond(operation, a, b)
     if isinstance(a, Uniform) and isinstance(b, Uniform):
         raise refuse("it compares two uniform draws")
+    if type(a) is float and type(b) is float and a != b and math.isclose(a, b, rel_tol=_HAIR):
+        raise refuse("it compares constants that are too close for floats")
     return bool(operation(a, b))
 
 

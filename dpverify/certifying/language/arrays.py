@@ -151,15 +151,26 @@ def along(value: Any, axis: Any, action: Callable[[list[Any]], Any]) -> Any:  # 
 
 def np_sum(a: Any, /, axis: Any = None) -> Any:  # noqa: ANN401
     source = as_given(a)
-    return along(
-        source, axis, lambda cells: _running([0.0 if source.kind == "float" else 0], cells)[-1]
-    )
+
+    def add(cells: list[Any]) -> Any:  # noqa: ANN401
+        _check_pairwise(cells)
+        return _running([0.0 if source.kind == "float" else 0], cells)[-1]
+
+    return along(source, axis, add)
+
+
+def _check_pairwise(cells: list[Any], least: int = 8) -> None:
+    """Of eight plain floats and more NumPy adds up halves, and rounds otherwise than one by one."""
+    plain = all(type(x) is float for x in cells)
+    if plain and len(cells) >= least and not all(x.is_integer() for x in cells):
+        raise refuse(f"it sums up {len(cells)} constants in an array, which floats may round")
 
 
 def np_mean(a: Any, /, axis: Any = None) -> Any:  # noqa: ANN401
     def mean(cells: list[Any]) -> Any:  # noqa: ANN401
         if not cells:
             raise refuse("it takes the mean of nothing, which is undefined")
+        _check_pairwise(cells)
         return binary(operator.truediv, _running([], cells)[-1], len(cells))
 
     return along(a, axis, mean)
@@ -318,7 +329,9 @@ def np_dot(a: Any, b: Any, /) -> Any:  # noqa: ANN401
         raise refuse("a product of arrays is understood of two simple lists of one length only")
     if not left.cells.size or "bool" in {left.kind, right.kind}:
         raise refuse("it multiplies empty arrays, or truth values")
-    return np_sum(binary(operator.mul, left, right))
+    products = binary(operator.mul, left, right)
+    _check_pairwise(list(products.cells), least=2)
+    return np_sum(products)
 
 
 def np_concatenate(arrays: Any, /) -> Array:  # noqa: ANN401

@@ -83,9 +83,13 @@ def length(value: Any) -> int:  # noqa: ANN401
 
 
 def total(values: Any, /, start: Any = 0) -> Any:  # noqa: ANN401
+    """Plain floats by Python's own sum, which rounds in its own way."""
     if not is_number(start) or isinstance(start, bool):
         raise refuse("it sums up something other than numbers")
-    return functools.reduce(lambda a, b: binary(operator.add, a, b), items(values), start)
+    found = listed(values)
+    if {*map(type, found), type(start)} <= {int, float}:
+        return checked(sum(found, start))
+    return functools.reduce(lambda a, b: binary(operator.add, a, b), found, start)
 
 
 def extreme(name: str) -> Callable[..., Any]:
@@ -304,6 +308,8 @@ def _fsum(values: Any, /) -> Any:  # noqa: ANN401
     found = listed(values)
     if not all(map(is_number, found)):
         raise refuse("it sums up something other than numbers by math.fsum")
+    if {*map(type, found)} <= {int, float}:
+        return checked(math.fsum(found))
     return total(iter(found), 0.0)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _MANY = 128
 _FAR = 1e6  # for what has no bounds
 _FARTHER = 1e3  # times the largest number that anything is compared with
+_FARTHEST = 1e14  # for chains of comparisons, each with a factor: floats still tell units apart
 _WIDE = 8  # whole numbers are drawn among so many
 _MOST_CUTS = 40
 _SECONDS = 5.0  # for one point
@@ -100,6 +101,7 @@ def _solved(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> Path
     constants = np.array([row[1] for row in rows])
     sizes = np.array([0.0 if row[2] else max(map(abs, row[0].values())) for row in rows])
     far = max(_FAR, _FARTHER * float(abs(constants).max()))
+    far = max(far, min(far * math.prod(map(_stretch, rows)), _FARTHEST))
     ends = [_ends(n, run, far) for n in names]
     samples = np.array([_samples(n, e, run, rng) for n, e in zip(names, ends, strict=True)])
     over = matrix @ samples + constants[:, None]
@@ -124,6 +126,12 @@ def _solved(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> Path
         return None
     at = [round(x) if w else float(x) for x, w in zip(found.x, whole, strict=False)]
     return PathPoint(dict(zip(names, at, strict=True)), float(found.x[-1]))
+
+
+def _stretch(row: Row) -> float:
+    """How much larger one number of a comparison can be than another."""
+    sizes = [abs(c) for c in row[0].values() if c]
+    return max(sizes) / min(sizes) if sizes else 1.0
 
 
 def _ends(name: str, run: SymbolicRun, far: float = _FAR) -> tuple[float, float]:
