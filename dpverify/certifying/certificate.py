@@ -1,12 +1,14 @@
 """A certificate: what was shown of a mechanism, for which data, and the evidence as a file."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
 from dpverify.certifying.checking import Invalid, parsed, verify
+from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.errors import InvalidParameter
 from dpverify.files import write_whole
 from dpverify.guarantees import ApproxDP, Guarantee
@@ -28,6 +30,7 @@ REAL_ARITHMETIC = (
     "real arithmetic: floats stand for the numbers that they were read as, and whole numbers for "
     "which no bounds are declared stay within 32 bits"
 )
+_MOST_TOLD = 4  # numbers of a record
 INTERRUPTED = "interrupted"
 PLAIN_TYPES = (
     "numbers are Python's, or of float64 and int64: real ones floats and whole ones ints, in lists "
@@ -83,6 +86,7 @@ class Certificate:
 
     `verdict` is "proved", "refuted" or "open"; `scope` says for which data and which ε; `reason`
     what the proof rests on, or which line or inequality is missing. `where` is that line.
+    `mechanism` is the name of the function and `source` a digest of what was read of it.
     `suspects` are neighbors on which the claim seemed to break, but no counterexample was accepted.
 
     >>> import dpverify as dpv
@@ -107,6 +111,8 @@ class Certificate:
     suspects: tuple[tuple[Any, Any], ...] = ()
     seconds: float = 0.0
     evidence: dict[str, Any] = field(default_factory=dict, repr=False)
+    mechanism: str = ""
+    source: str = ""
 
     @property
     def theorems(self) -> tuple[Theorem, ...]:
@@ -153,6 +159,8 @@ class Certificate:
         told = {
             "format": CERTIFICATE,
             "version": VERSION,
+            "mechanism": self.mechanism,
+            "source": self.source,
             "verdict": self.verdict,
             "scope": self.scope,
             "reason": self.reason,
@@ -174,7 +182,8 @@ class Certificate:
 class Checked:
     """What a checker found: whether a file shows its verdict, and if not why.
 
-    `scope` and `assumes` are the checker's own words, whatever the file says.
+    `scope`, `data` and `assumes` are the checker's own words, whatever the file says. `mechanism`
+    and `source`, a digest, are what the file says: hand over the function to have it compared.
     """
 
     valid: bool
@@ -182,10 +191,19 @@ class Checked:
     scope: str
     reason: str
     assumes: tuple[str, ...]
+    data: str = ""
+    mechanism: str = ""
+    source: str = ""
 
 
-def check_certificate(certificate: str | Path | dict[str, Any] | Certificate) -> Checked:
+def check_certificate(
+    certificate: str | Path | dict[str, Any] | Certificate,
+    mechanism: Callable[..., Any] | None = None,
+) -> Checked:
     """Check a certificate, or the file of one, by exact arithmetic alone: no solver, no search.
+
+    With `mechanism`, that the certificate is of this function, too: the source and the constants
+    that it was computed from are the same.
 
     >>> import dpverify as dpv
     >>> from dpverify.schema import Number, Records
@@ -211,8 +229,53 @@ def check_certificate(certificate: str | Path | dict[str, Any] | Certificate) ->
         valid, reason = found == told, f"the evidence shows: {found}"
     except Invalid as error:
         valid, reason = False, str(error)
-    scope = _scope(read) if valid else ""
-    return Checked(valid=valid, verdict=told, scope=scope, reason=reason, assumes=ASSUMES)
+    name, source = (str(read.get(key, "")) for key in ("mechanism", "source"))
+    if valid and mechanism is not None and _digest(mechanism) != source:
+        valid, reason = False, f"it is of another function, {name or 'without a name'}"
+    return Checked(
+        valid=valid,
+        verdict=told,
+        scope=_scope(read) if valid else "",
+        reason=reason,
+        assumes=ASSUMES,
+        data=_data(read["schema"]) if valid else "",
+        mechanism=name,
+        source=source,
+    )
+
+
+def _digest(mechanism: Callable[..., Any]) -> str | None:
+    """Of what is read of a function; None for one that is not in the language."""
+    from dpverify.certifying.language.checked import Program  # noqa: PLC0415  # slow to import
+
+    try:
+        return Program(mechanism).digest
+    except NotUnderstood:
+        return None
+
+
+def _data(schema: dict[str, Any]) -> str:
+    """What the data are, and which of them are neighbors, by what was checked."""
+    low, high = schema["sizes"]
+    count = f"{low}" if low == high else f"{low} to {high}"
+    what = ("answer" if schema["relation"] == "move" else "record") + "s" * (count != "1")
+    if schema["slots"] is None:
+        of = f"one of {len(schema['values'])} values"
+    else:
+        of = " and ".join(_slot(*slot) for slot in schema["slots"][:_MOST_TOLD])
+        of += " …" if len(schema["slots"]) > _MOST_TOLD else ""
+    if schema["ball"] is not None:
+        of += f", of norm {schema['ball']['norm']} at most {schema['ball']['radius']}"
+    if schema["relation"] != "move":
+        return f"{count} {what}, each {of}; neighbors: {schema['relation']}"
+    ways = ", all in one direction" if schema["monotone"] else ""
+    reach = f"at most {schema['reach']} in norm {schema['norm']}{ways}"
+    return f"{count} {what}, each {of}; between neighbors they move by {reach}"
+
+
+def _slot(low: str | None, high: str | None, whole: bool) -> str:  # noqa: FBT001
+    ends = f"{'-inf' if low is None else low}, {'inf' if high is None else high}"
+    return f"a {'whole ' if whole else ''}number in [{ends}]"
 
 
 def _scope(read: dict[str, Any]) -> str:

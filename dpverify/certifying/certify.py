@@ -5,7 +5,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -92,12 +92,12 @@ def certify(
     check_positive("seconds", seconds)
     attempt = _attempt(mechanism, schema, claim, seconds)
     try:
-        Program(mechanism)
+        program = Program(mechanism)
     except NotUnderstood as reason:
         return _refused(reason, attempt.claim)
     except RecursionError:
         return _refused(NotUnderstood("it is nested too deeply to be read"), attempt.claim)
-    return attempt.certificate()
+    return replace(attempt.certificate(), mechanism=program.main.name, source=program.digest)
 
 
 def _refused(reason: NotUnderstood, claim: Guarantee | None) -> Certificate:

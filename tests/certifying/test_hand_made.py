@@ -10,8 +10,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
 
+import dpverify as dpv
 from dpverify.certifying.certificate import check_certificate
 from dpverify.certifying.checking import Invalid, parsed, verify
 from dpverify.certifying.checking.alignments import Noises
@@ -20,6 +22,7 @@ from dpverify.certifying.checking.normal import normal
 from dpverify.certifying.checking.numbers import exp_bounds
 from dpverify.certifying.searching.recipes import probabilities
 from dpverify.errors import InvalidParameter
+from dpverify.schema import Answers
 from tests.certifying.small import certificate
 
 Json: TypeAlias = Any
@@ -325,6 +328,36 @@ def test_the_scope_is_in_the_words_of_the_checker() -> None:
     assert found.valid
     assert found.scope == "all data that the schema allows, epsilon = 1"
     assert len(found.assumes) == 4
+
+
+def test_the_mechanism_is_named_and_can_be_compared() -> None:
+    def noisy(x: float, rng: np.random.Generator) -> float:
+        return x + rng.laplace(scale=SCALE)
+
+    def other(x: float, rng: np.random.Generator) -> float:
+        return x + rng.laplace(scale=SCALE) + 0.0
+
+    found = dpv.certify(noisy, Answers(sensitivity=1.0), dpv.PureDP(epsilon=1.0))
+    checked = check_certificate(found, noisy)
+    assert (checked.valid, checked.mechanism) == (True, "noisy")
+    assert checked.data.startswith("1 answer, each a number in [-inf, inf]; between neighbors")
+    assert not check_certificate(found, other).valid
+    assert "of another function, noisy" in check_certificate(found, other).reason
+    assert not check_certificate(found, len).valid
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "SCALE", 2.0)
+        assert not check_certificate(found, noisy).valid
+
+
+SCALE = 1.0
+
+
+@pytest.mark.parametrize(("relation", "sizes"), [("add-remove", [3, 3]), ("replace-one", [0, 0])])
+def test_data_without_neighbors_show_nothing(relation: str, sizes: list[int]) -> None:
+    read = certificate("threshold")
+    bounded = {"slots": [["0", "1", False]], "values": None, "ball": None, "ordered": True}
+    schema = {"relation": relation, "sizes": sizes} | bounded
+    refused(read | {"schema": schema, "trees": {}, "proof": []}, "there are no neighbors")
 
 
 # Names and programs.

@@ -25,6 +25,8 @@ def sizes(schema: Json) -> range:
     need(schema["relation"] in {"replace-one", "add-remove", "move"}, "unknown relation")
     low, high = (count(n, MOST_RECORDS, "too many records") for n in schema["sizes"])
     need(low <= high, "there are no such data")
+    need(low < high or schema["relation"] != "add-remove", "there are no neighbors")
+    need(high > 0, "there are no neighbors")
     return range(low, high + 1)
 
 

@@ -7,6 +7,7 @@ outside must be constants, functions in the language, or functions on the list o
 import ast
 import builtins
 import functools
+import hashlib
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,8 +18,18 @@ import numpy as np
 from dpverify.certifying.language.arithmetic import BINARY, COMPARISONS
 from dpverify.certifying.language.arrays import ARRAY, FIELDS
 from dpverify.certifying.language.functions import CHANGES, COPIES, DICT, DRAWS, LIST, known
+from dpverify.certifying.language.python import Type
 from dpverify.certifying.language.source import Definition, definition_of, place_of
-from dpverify.certifying.language.values import Applied, Function, Namespace, Scope, frozen, lifted
+from dpverify.certifying.language.values import (
+    Applied,
+    Array,
+    Function,
+    Known,
+    Namespace,
+    Scope,
+    frozen,
+    lifted,
+)
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.errors import InvalidParameter
 
@@ -88,6 +99,17 @@ class Program:
             )
         self.main = self.function(mechanism)
 
+    @property
+    def digest(self) -> str:
+        """Of all that was read: the sources, and the constants that they have from outside."""
+        read = [(made.definition, made.scope.names) for _, made in self._functions.values()]
+        told = [
+            (ast.unparse(source), sorted((n, _written(v)) for n, v in names.items()))
+            for source, names in read
+        ]
+        given = [*map(_written, self.given), *((n, _written(v)) for n, v in self.named.items())]
+        return hashlib.sha256(repr((told, given)).encode()).hexdigest()
+
     def _constant(self, value: Any) -> Any:  # noqa: ANN401
         return frozen(lifted(value, symbols=False), self.held)
 
@@ -143,6 +165,17 @@ class Program:
             raise NotUnderstood(
                 f"{name} is a {kind} from outside, which is not in the language", where
             ) from None
+
+
+def _written(value: Any) -> str:  # noqa: ANN401
+    """A constant as a text; of a function its name, as its source is told by itself."""
+    if isinstance(value, Array):
+        return repr((value.kind, value.cells.tolist()))
+    if isinstance(value, Namespace):
+        return "module"
+    if isinstance(value, Applied):
+        return repr((_written(value.function), [*map(_written, value.given)], value.named))
+    return value.name if isinstance(value, (Function, Known, Type)) else repr(value)
 
 
 class _Reader:

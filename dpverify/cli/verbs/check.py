@@ -99,6 +99,9 @@ def _certificate(file: Path, report: Path | None, json: bool) -> int:  # noqa: F
         "valid": found.valid,
         "verdict": found.verdict,
         "scope": found.scope,
+        "data": found.data,
+        "mechanism": found.mechanism,
+        "source": found.source,
         "reason": found.reason,
         "assumes": list(found.assumes),
     }
@@ -111,6 +114,9 @@ def _certificate(file: Path, report: Path | None, json: bool) -> int:  # noqa: F
         screen.print(head, markup=False)
         if found.valid:
             screen.print(f"for {found.scope}", markup=False)
+            screen.print(f"data: {found.data}", markup=False)
+            named = found.mechanism or "not named in the file"
+            screen.print(f"mechanism: {named} (source {found.source[:12]}…)", markup=False)
             for text in found.assumes:
                 screen.print(f"assumes {text}", markup=False, style="dim")
     if not found.valid:
