@@ -34,7 +34,8 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Tests run with the collector on, as users' programs do."""
+    """Tests run with the collector on, as users' programs do; what is collected stays as it is."""
+    gc.freeze()
     gc.enable()
 
 

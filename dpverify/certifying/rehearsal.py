@@ -28,6 +28,7 @@ from dpverify.schema import Schema, Vector
 
 _RUNS = 12
 _TOLERANCE = 1e-9
+_ROUNDING = Fraction(1, 10**12)  # of a number
 _OTHERWISE = "it returns something else on plain numbers than on symbols"
 _TOO_CLOSE = "it compares numbers that are too close for floats, which then compute something else"
 
@@ -340,5 +341,5 @@ def _close(a: Any, b: Any) -> bool:  # noqa: ANN401
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(_close(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, Fraction) and isinstance(b, Fraction):
-        return abs(a - b) <= Fraction(_TOLERANCE) * max(abs(a), abs(b))  # however small they are
+        return abs(a - b) <= _ROUNDING * max(abs(a), abs(b))  # however small or large they are
     return bool(a == b)

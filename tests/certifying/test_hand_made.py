@@ -352,6 +352,36 @@ def test_the_mechanism_is_named_and_can_be_compared() -> None:
 SCALE = 1.0
 
 
+def scaled(scale: float) -> Callable[..., float]:
+    def noisy(x: float, rng: np.random.Generator, own: float = scale) -> float:
+        return x + rng.laplace(scale=own)
+
+    return noisy
+
+
+def listed(cells: Any) -> Callable[..., float]:  # noqa: ANN401
+    constants = (cells,)
+
+    def noisy(x: float, rng: np.random.Generator) -> float:
+        return float(x + rng.laplace(scale=constants[0][-2]))
+
+    return noisy
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (scaled(1.0), scaled(0.01)),
+        (listed([1.0, 1.0]), listed([0.01, 1.0])),
+        (listed(np.ones(1500)), listed(np.array([1.0] * 1498 + [0.01, 1.0]))),
+    ],
+)
+def test_defaults_and_constants_tell_functions_apart(one: Any, other: Any) -> None:  # noqa: ANN401
+    found = dpv.certify(one, Answers(sensitivity=1.0), dpv.PureDP(epsilon=1.0))
+    assert check_certificate(found, one).valid
+    assert not check_certificate(found, other).valid
+
+
 @pytest.mark.parametrize(("relation", "sizes"), [("add-remove", [3, 3]), ("replace-one", [0, 0])])
 def test_data_without_neighbors_show_nothing(relation: str, sizes: list[int]) -> None:
     read = certificate("threshold")

@@ -515,7 +515,7 @@ STEPS: dict[Callable[..., Any], tuple[Any, str]] = {
     held_in_single_precision: (ANSWER, "np.float32 is a type from outside"),
     changes_its_data: (ANSWER, "it changes its data"),
     adds_an_array_to_a_list: (ANSWER, "it adds an array to a list"),
-    shares_a_table: (ANSWER, "gives a table that it may change another shape"),
+    shares_a_table: (ANSWER, "use .flatten(), a copy"),
     rounds_a_constant: (ANSWER, "floats may round otherwise"),
     compares_a_constant: (ANSWER, "constants that are too close for floats"),
     orders_equal_numbers: (ANSWER, "it sorts equal numbers"),
@@ -586,9 +586,26 @@ def sums_up_by_halves(x: Any, rng: Rng) -> Any:
     return 1e-10 * x * k + rng.laplace(scale=1e-12)
 
 
+def stores_what_changes_the_list(x: Any, rng: Rng) -> Any:
+    w = [1.0, 0.0]
+    w[-1:] = (w.append(0.0) or 7.0 for _ in [0])  # type: ignore[func-returns-value]
+    k = 1 if w[1] == 7.0 else 0  # the part that is changed was chosen before
+    return 1e12 + k * 100.0 * x + rng.laplace()
+
+
+def ravels_a_row_of_columns(x: Any, rng: Rng) -> Any:
+    a = np.array([[1.0 * x, 0.0], [0.0, 0.0]])
+    b = a.T + 1.0  # its columns lie in one piece, as those of a do
+    c = b[0].ravel()
+    c[0] = x + rng.laplace()
+    return 1e12 + b[0, 0] - 1.0
+
+
 @pytest.mark.parametrize(
     "mechanism",
     [
+        stores_what_changes_the_list,
+        ravels_a_row_of_columns,
         ravels_a_slice,
         clips_by_nothing,
         extends_by_what_looks_on,

@@ -425,8 +425,9 @@ def _reshaped(own: Array, /, *shape: Any) -> Array:  # noqa: ANN401
 
 
 def _raveled(own: Array, /) -> Array:
-    """A view of what lies in one piece, else a copy."""
-    _check_shared(own)
+    """A view of what lies in one piece, else a copy: how parts of a table lie is not known."""
+    if own.cells.flags.writeable and (own.cells.ndim > 1 or own.cells.base is not None):
+        raise refuse("it ravels a part of an array, or a table: use .flatten(), a copy")
     return Array(own.cells.ravel(), own.kind)
 
 

@@ -101,14 +101,35 @@ class Program:
 
     @property
     def digest(self) -> str:
-        """Of all that was read: the sources, and the constants that they have from outside."""
-        read = [(made.definition, made.scope.names) for _, made in self._functions.values()]
+        """Of all that was read: the sources, their defaults, and the constants from outside."""
+        made = [function for _, function in self._functions.values()]
         told = [
-            (ast.unparse(source), sorted((n, _written(v)) for n, v in names.items()))
-            for source, names in read
+            (ast.unparse(f.definition), self._written(f.defaults), self._written(f.scope.names))
+            for f in made
         ]
-        given = [*map(_written, self.given), *((n, _written(v)) for n, v in self.named.items())]
+        given = self._written((self.given, self.named))
         return hashlib.sha256(repr((told, given)).encode()).hexdigest()
+
+    def _written(self, value: Any) -> Any:  # noqa: ANN401
+        """A value from outside as a text; a function by its place among those that were read."""
+        match value:
+            case Array():
+                return "array", value.kind, value.cells.shape, self._written(value.cells.tolist())
+            case list() | tuple():
+                return type(value).__name__, *map(self._written, value)
+            case dict():
+                return "dict", *((repr(key), self._written(part)) for key, part in value.items())
+            case Function():
+                places = [id(function) for _, function in self._functions.values()]
+                return "function", places.index(id(value))
+            case Applied():
+                return "partial", self._written((value.function, value.given, value.named))
+            case Known() | Type():
+                return "known", value.name
+            case Namespace():
+                return "module"
+            case _:
+                return type(value).__name__, repr(value)
 
     def _constant(self, value: Any) -> Any:  # noqa: ANN401
         return frozen(lifted(value, symbols=False), self.held)
@@ -165,17 +186,6 @@ class Program:
             raise NotUnderstood(
                 f"{name} is a {kind} from outside, which is not in the language", where
             ) from None
-
-
-def _written(value: Any) -> str:  # noqa: ANN401
-    """A constant as a text; of a function its name, as its source is told by itself."""
-    if isinstance(value, Array):
-        return repr((value.kind, value.cells.tolist()))
-    if isinstance(value, Namespace):
-        return "module"
-    if isinstance(value, Applied):
-        return repr((_written(value.function), [*map(_written, value.given)], value.named))
-    return value.name if isinstance(value, (Function, Known, Type)) else repr(value)
 
 
 class _Reader:

@@ -245,10 +245,10 @@ class Interpreter:
         elif type(own) is dict:
             own[_key(index)] = value
         elif type(own) is list and isinstance(index, slice):
-            made = list(items(value))
             if index.step is not None:
                 raise refuse("it stores into a slice with a step")
-            own[index] = made
+            start, stop, _ = index.indices(len(own))  # before the values, which may change the list
+            own[start : max(start, stop)] = list(items(value))
         elif type(own) is list:
             own[_within(own, index)] = value
         else:
