@@ -34,7 +34,8 @@ _MOST_TOLD = 4  # numbers of a record
 INTERRUPTED = "interrupted"
 PLAIN_TYPES = (
     "numbers are Python's, or of float64 and int64: real ones floats and whole ones ints, in lists "
-    "or arrays as the schema draws them"
+    "or arrays as the schema draws them; of an output its numbers and texts count, and not whether "
+    "they are Python's or NumPy's"
 )
 NO_OTHER_INPUT = "the output depends on the data and on rng alone"
 _GROUNDS: dict[str, tuple[Theorem, ...]] = {  # by method
@@ -202,8 +203,9 @@ def check_certificate(
 ) -> Checked:
     """Check a certificate, or the file of one, by exact arithmetic alone: no solver, no search.
 
-    With `mechanism`, that the certificate is of this function, too: the source and the constants
-    that it was computed from are the same.
+    With `mechanism`, that the file names this function, too: the source and the constants that it
+    was computed from are the same. That the evidence was computed from them is the word of whoever
+    wrote the file; to know it, certify the function yourself.
 
     >>> import dpverify as dpv
     >>> from dpverify.schema import Number, Records

@@ -31,6 +31,7 @@ Boxes: TypeAlias = tuple[Floats, Floats, Floats, Floats, NDArray[np.int64]]
 _CELLS = 48
 _ROUNDS = 8
 _MOST_PIECES = 64
+_MOST_BOXES = 1 << 20  # at a time: beyond, a slice is not decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +123,8 @@ def certified(joint: Joint, cuts: Floats, needed: float) -> int:
         inside = owner[keep] < good
         pieces = np.clip(np.ceil(1.2 * excess[inside]), 2, _MOST_PIECES).astype(np.int64)
         kept = tuple(part[keep][inside] for part in boxes)
+        if pieces.sum() > _MOST_BOXES:
+            return min(good, int(kept[4].min()))
         boxes = _divided(kept, pieces, both=number >= _ROUNDS // 2)  # type: ignore[arg-type]
     return min(good, int(boxes[4].min())) if boxes[4].size else good
 

@@ -77,6 +77,12 @@ def test_what_is_rejected_exceeds_the_critical_value_at_every_point() -> None:
     assert rejects(tested, epsilon=lower, delta=delta, level=level)
 
 
+def test_what_is_undecided_within_the_limits_is_not_rejected() -> None:
+    """Just at the critical value: millions of pieces would have to be looked at."""
+    tested = counts((5, 1), (5, 0), 10)
+    assert not rejects(tested, epsilon=0.2, delta=0.05, level=0.4)
+
+
 def least(
     hits: int, other: int, beside: tuple[int, int], q: np.ndarray, at: tuple[float, float, float]
 ) -> float:
