@@ -23,7 +23,7 @@ from dpverify.certifying.checking.sums import deviation
 from dpverify.certifying.extraction import Extraction
 from dpverify.certifying.rehearsal import rehearse
 from dpverify.certifying.searching.sums import bound_releases
-from dpverify.certifying.symbolic.exact import ONE, EpsilonUnit
+from dpverify.certifying.symbolic.exact import ONE, EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.outputs import is_noisy_number
 from dpverify.certifying.symbolic.plain import plain_laws, plain_schema, plain_tree
 from dpverify.certifying.symbolic.reasons import NotUnderstood
@@ -96,7 +96,15 @@ class SumsAttempt:
 
     def _extraction(self, *, releasing: bool) -> Extraction:
         limits = Limits(seconds=min(20.0, self.seconds / 2))
-        return Extraction(self.mechanism, self.schema, EpsilonUnit(), ONE, limits, releasing)
+        stated = self.claim.epsilon if isinstance(self.claim, (PureDP, ApproxDP)) else None
+        epsilon = ONE if stated is None else ExactNumber.of(rational(stated))
+        made = Extraction(self.mechanism, self.schema, EpsilonUnit(), epsilon, limits, releasing)
+        if made.more and stated is None:
+            raise NotUnderstood(
+                "the claim has no epsilon that mechanism(data, rng, epsilon) could be called with: "
+                "give it a default"
+            )
+        return made
 
     def _proved(self) -> Certificate:
         extraction = self._extraction(releasing=True)

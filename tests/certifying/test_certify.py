@@ -444,3 +444,28 @@ def test_a_proof_does_not_depend_on_earlier_ones() -> None:
         made = {name: certify(*SMALL[name]).evidence for name in names}
         found.append(made["larger"])
     assert found[0] == found[1]
+
+
+def scaled_by_epsilon(data: list[float], rng: np.random.Generator, epsilon: float) -> float:
+    return sum(data) + rng.normal(scale=1.0 / epsilon)
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        (dpv.ApproxDP(epsilon=4.0, delta=1e-3), "refuted"),  # δ is 0.768 at ε = 4
+        (dpv.ApproxDP(epsilon=0.1, delta=0.05), "proved"),  # δ is 0.0088 at ε = 0.1
+        (dpv.RenyiDP(order=2.0, epsilon=3.0), "open"),
+        (dpv.ZeroConcentratedDP(rho=0.5), "open"),
+        (dpv.GaussianDP(mu=1.0), "open"),
+    ],
+)
+def test_gaussian_noise_is_scaled_by_the_epsilon_of_the_claim(
+    claim: dpv.Guarantee, verdict: str
+) -> None:
+    unit = Number(low=0.0, high=1.0)
+    schema = Records(record=unit, length=(0, 2), relation=dpv.Relation.ADD_REMOVE)
+    found = dpv.certify(scaled_by_epsilon, schema, claim, seconds=20.0)
+    assert found.verdict == verdict
+    if verdict == "open":
+        assert "the claim has no epsilon" in found.reason
