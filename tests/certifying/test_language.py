@@ -679,6 +679,14 @@ def test_what_says_that_it_is_a_function_of_the_list_is_not() -> None:
     assert "GREATEST is a Greatest from outside" in found.tried[0]
 
 
+def test_defaults_that_python_does_not_take_are_not_taken() -> None:
+    def mechanism(x: Any, rng: Rng, scale: float = 0.01) -> Any:
+        return x + rng.laplace(scale=scale)
+
+    mechanism.__kwdefaults__ = {"scale": 1.0}
+    assert dpv.certify(mechanism, NUMBER, ONE).refuted
+
+
 def test_a_signature_of_a_partial_function_is_not_believed() -> None:
     def mechanism(x: Any, rng: Rng, epsilon: float = 100.0) -> Any:
         return x + rng.laplace(scale=1.0 / epsilon)

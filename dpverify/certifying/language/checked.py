@@ -159,7 +159,9 @@ class Program:
         if len(values) > len(names):
             raise NotUnderstood("it has more defaults than arguments", place_of(function))
         found = dict(zip(names[len(names) - len(values) :], values, strict=True))
-        for name, value in (found | (function.__kwdefaults__ or {})).items():
+        named = {a.arg for a in given.kwonlyargs}  # of others Python takes no notice
+        late = {n: v for n, v in (function.__kwdefaults__ or {}).items() if n in named}
+        for name, value in (found | late).items():
             yield name, self.outside(value, place_of(function), name)
 
     def outside(self, value: Any, where: str, name: str) -> Any:  # noqa: ANN401
