@@ -202,8 +202,9 @@ class _Reader:
         return NotUnderstood(f"{what} is not in the language", f"{self.file}:{line}")
 
     def check(self, definition: Definition) -> None:
-        plain = type(self.function.__globals__) is dict
-        if not plain or self.function.__builtins__ is not vars(builtins):  # type: ignore[attr-defined]
+        function: Any = self.function
+        plain = type(function.__globals__) is dict
+        if not plain or function.__builtins__ is not vars(builtins):
             raise self.refused(definition, "a function with builtins of its own")
         self._check_arguments(definition)
         self._body(definition, ())
