@@ -5,6 +5,7 @@
 import json
 import sys
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,8 @@ def test_an_interrupt_keeps_what_was_found(rung: str, monkeypatch: pytest.Monkey
 
     if rung == "certify":
         monkeypatch.setattr(sys.modules["dpverify.certifying.certify"]._Attempt, "_tried", pressed)
-        monkeypatch.setattr(sys.modules["dpverify.certifying.certify"], "Program", lambda _: None)
+        read = SimpleNamespace(main=SimpleNamespace(name="interrupted"), digest="")
+        monkeypatch.setattr(sys.modules["dpverify.certifying.certify"], "Program", lambda _: read)
     found = freshly(interrupted, progress=told.append)
     assert told == ["certify", "trace"][: 1 + (rung == "trace")]
     assert (found.verdict, found.stopped, found.witness) == ("not refuted", rung, None)
