@@ -45,6 +45,8 @@ from dpverify.certifying.symbolic.exact import ZERO
 from dpverify.certifying.symbolic.running import current
 from dpverify.certifying.symbolic.symbols import Symbolic, number, refuse
 
+_MISSING: Any = object()
+
 
 def kind_named(value: Any) -> str | None:  # noqa: ANN401
     """What `dtype` says."""
@@ -241,11 +243,12 @@ def np_cumsum(a: Any, /, axis: Any = None) -> Array:  # noqa: ANN401
     return as_array(made) if made else Array(np.empty(0, object), kind)
 
 
-def np_clip(a: Any, a_min: Any = None, a_max: Any = None, **named: Any) -> Any:  # noqa: ANN401
-    low, high = named.pop("min", a_min), named.pop("max", a_max)
-    twice = (low is not a_min and a_min is not None) or (high is not a_max and a_max is not None)
-    if named or twice:
-        raise refuse("np.clip is understood with values and bounds only")
+def np_clip(a: Any, a_min: Any = _MISSING, a_max: Any = _MISSING, **named: Any) -> Any:  # noqa: ANN401
+    """With a_min and a_max, each of which may be None; or with min, max, both or none."""
+    old = a_min is not _MISSING
+    if old != (a_max is not _MISSING) or (named and old) or not named.keys() <= {"min", "max"}:
+        raise refuse("np.clip is understood with values and two bounds only")
+    low, high = (a_min, a_max) if old else (named.get("min"), named.get("max"))
     made = a if is_number(a) else as_array(a)  # without bounds, too, a new array
     if low is not None:
         made = np_maximum(made, low)

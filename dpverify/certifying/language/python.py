@@ -204,6 +204,8 @@ def _stopped(parts: Iterator[Any]) -> Iterator[Any]:
 
 
 def _map(calls: Caller, action: Any, /, *values: Any) -> Iterator[Any]:  # noqa: ANN401
+    if not values:
+        raise refuse("it raises TypeError: map of nothing")
     together = zip(*map(items, values), strict=False)
     return (calls.call(action, list(given)) for given in together)
 
