@@ -170,7 +170,7 @@ def in_order(calls: Caller, values: Any, /, *, key: Any = None, reverse: Any = F
     found = [Ranked(x, x if key is None else calls.call(key, [x])) for x in listed(values)]
     if not isinstance(reverse, int):
         raise refuse("it raises TypeError: `reverse` is neither a truth value nor a whole number")
-    return [x.item for x in sorted(found, reverse=reverse)]
+    return [x.item for x in sorted(found, reverse=bool(reverse))]
 
 
 def any_of(values: Any, /) -> bool:  # noqa: ANN401
