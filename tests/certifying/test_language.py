@@ -510,7 +510,7 @@ def sorts_by_a_truth_value(data: Any, rng: Rng) -> Any:
 
 
 def sorts_by_nothing(bit: Any, rng: Rng) -> Any:
-    return sorted([bit, 1], reverse=None)[0] + rng.laplace()
+    return sorted([bit, 1], reverse=None)[0] + rng.laplace()  # type: ignore[call-overload]
 
 
 def changes_an_empty_array(bit: Any, rng: Rng) -> Any:
@@ -520,7 +520,7 @@ def changes_an_empty_array(bit: Any, rng: Rng) -> Any:
 
 
 def joins_a_generator(bit: Any, rng: Rng) -> Any:
-    return np.concatenate(x for x in ([bit], [1]))[0] + rng.laplace()
+    return np.concatenate(x for x in ([bit], [1]))[0] + rng.laplace()  # type: ignore[call-overload]
 
 
 def clips_twice(bit: Any, rng: Rng) -> Any:
@@ -532,11 +532,11 @@ def clips_by_one_bound(bit: Any, rng: Rng) -> Any:
 
 
 def counts_in_a_tuple(bit: Any, rng: Rng) -> Any:
-    return np.linspace(0, 1, (3,))[bit] + rng.laplace()
+    return np.linspace(0, 1, (3,))[bit] + rng.laplace()  # type: ignore[call-overload]
 
 
 def sums_along_a_float(bit: Any, rng: Rng) -> Any:
-    return np.cumsum([bit, 1], axis=0.0)[0] + rng.laplace()
+    return np.cumsum([bit, 1], axis=0.0)[0] + rng.laplace()  # type: ignore[call-overload]
 
 
 def takes_a_large_exponential(data: Any, rng: Rng, epsilon: float) -> Any:
