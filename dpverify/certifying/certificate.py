@@ -226,21 +226,25 @@ def check_certificate(
     told = str(read.get("verdict"))
     if told == "open":
         return Checked(valid=False, verdict=told, scope="", reason="it shows nothing", assumes=())
+    scope = data = ""
     try:
         found = verify(read)
         valid, reason = found == told, f"the evidence shows: {found}"
+        scope, data = _scope(read), _data(read["schema"])
     except Invalid as error:
         valid, reason = False, str(error)
+    except (KeyError, TypeError, ValueError) as error:  # what the proof does not use
+        valid, reason = False, f"malformed: {type(error).__name__} {error}"
     name, source = (str(read.get(key, "")) for key in ("mechanism", "source"))
     if valid and mechanism is not None and _digest(mechanism) != source:
         valid, reason = False, f"it is of another function, {name or 'without a name'}"
     return Checked(
         valid=valid,
         verdict=told,
-        scope=_scope(read) if valid else "",
+        scope=scope if valid else "",
         reason=reason,
         assumes=ASSUMES,
-        data=_data(read["schema"]) if valid else "",
+        data=data if valid else "",
         mechanism=name,
         source=source,
     )

@@ -52,6 +52,7 @@ from dpverify.claims import Claimable, ProfileClaim, read_claim
 from dpverify.errors import InvalidParameter, NotSupported, check_positive, shown
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 from dpverify.schema import Schema
+from dpverify.schema.candidates import check_schema
 from dpverify.waiting import telling
 
 _MOST_DATASETS = 1024
@@ -89,6 +90,7 @@ def certify(
     'proved'
     """
     check_callable(mechanism)
+    check_schema(schema)
     check_positive("seconds", seconds)
     attempt = _attempt(mechanism, schema, claim, seconds)
     try:

@@ -37,6 +37,7 @@ from dpverify.errors import InvalidParameter, check_count, check_level, check_po
 from dpverify.fingerprint import fingerprint
 from dpverify.guarantees import Guarantee
 from dpverify.schema import Schema
+from dpverify.schema.candidates import check_schema
 from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.recording.runs import callable_of
 from dpverify.tracing.search import is_straight, trace_over
@@ -97,10 +98,7 @@ def decide(  # noqa: PLR0913  # what is decided, and how hard it is tried
             f"mechanism={mechanism!r} must be callable as mechanism(data, rng), or have sample"
         )
     known: Any = getattr(target, "schema", None) if schema is None else schema
-    if not hasattr(known, "patterns"):
-        raise InvalidParameter(
-            f"schema={known!r} must say what data look like: Records or Answers of dpverify.schema"
-        )
+    check_schema(known)
     check_level(level, least=1e-10)
     check_seed(seed)
     check_positive("seconds", seconds)

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 
 
@@ -59,3 +60,11 @@ class Schema(Protocol):
 
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
         """Pairs with fewer records or simpler values, the boldest first."""
+
+
+def check_schema(schema: object) -> None:
+    """Raise unless it says what data look like."""
+    if not hasattr(schema, "patterns"):
+        raise InvalidParameter(
+            f"schema={schema!r} must say what data look like: Records or Answers of dpverify.schema"
+        )

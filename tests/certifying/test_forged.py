@@ -153,6 +153,15 @@ def test_a_type_that_tells_is_not_proved(mechanism: Callable[..., Any], relation
     assert not dpv.certify(mechanism, schema, ONE, seconds=3.0).proved
 
 
+@pytest.mark.parametrize("told", [0, "1", {"norm": "2"}])
+def test_what_a_proof_does_not_use_is_well_formed_too(told: Any) -> None:  # noqa: ANN401
+    forged = written(released, Answers(dimension=1, sensitivity=1.0))
+    forged["schema"]["ball"] = told
+    found = dpv.check_certificate(forged)
+    assert not found.valid
+    assert found.reason.startswith("malformed: ")
+
+
 def test_the_scope_is_said_in_lowest_terms() -> None:
     def scaled(data: Any, rng: Rng, epsilon: float) -> Any:  # noqa: ANN401
         return data[0] + rng.laplace(scale=1 / epsilon)

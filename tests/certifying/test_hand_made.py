@@ -330,6 +330,17 @@ def test_the_scope_is_in_the_words_of_the_checker() -> None:
     assert len(found.assumes) == 4
 
 
+def test_functions_of_one_name_are_not_taken_for_each_other() -> None:
+    def noisy(x: float, rng: np.random.Generator) -> Any:  # noqa: ANN401
+        return LARGEST(x, 0) + rng.laplace(scale=SCALE)
+
+    found = dpv.certify(noisy, Answers(sensitivity=1.0), dpv.PureDP(epsilon=1.0))
+    assert check_certificate(found, noisy).valid
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "LARGEST", np.max)  # along an axis
+        assert not check_certificate(found, noisy).valid
+
+
 def test_the_mechanism_is_named_and_can_be_compared() -> None:
     def noisy(x: float, rng: np.random.Generator) -> float:
         return x + rng.laplace(scale=SCALE)
@@ -350,6 +361,7 @@ def test_the_mechanism_is_named_and_can_be_compared() -> None:
 
 
 SCALE = 1.0
+LARGEST: Any = max
 
 
 def scaled(scale: float) -> Callable[..., float]:

@@ -34,7 +34,7 @@ from dpverify.certifying.language.checked import Program
 from dpverify.certifying.language.interpreter import Interpreter
 from dpverify.certifying.language.values import as_python
 from dpverify.certifying.rehearsal import rehearse
-from dpverify.certifying.symbolic.exact import EpsilonUnit
+from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.outputs import plain_output
 from dpverify.certifying.symbolic.reading import unit_of
 from dpverify.certifying.symbolic.reasons import NotUnderstood
@@ -500,6 +500,57 @@ def sums_up_zeros(bit: Any, rng: Rng) -> Any:
     return np.sum([-0.0 if bit else 0.0]) + rng.laplace()
 
 
+def chooses_a_whole_zero(bit: Any, _rng: Rng) -> Any:
+    return np.maximum(0, -0.0 if bit else 0.0)
+
+
+def sorts_by_a_truth_value(data: Any, rng: Rng) -> Any:
+    """Python takes none of NumPy's, and raises."""
+    return sorted([1, 2], reverse=(data > 0.5)[0])[0] + rng.laplace()
+
+
+def sorts_by_nothing(bit: Any, rng: Rng) -> Any:
+    return sorted([bit, 1], reverse=None)[0] + rng.laplace()  # type: ignore[call-overload]
+
+
+def changes_an_empty_array(bit: Any, rng: Rng) -> Any:
+    none = np.zeros(0, dtype=int)
+    none -= 0.5
+    return bit + rng.laplace()
+
+
+def joins_a_generator(bit: Any, rng: Rng) -> Any:
+    return np.concatenate(x for x in ([bit], [1]))[0] + rng.laplace()  # type: ignore[call-overload]
+
+
+def clips_twice(bit: Any, rng: Rng) -> Any:
+    return np.clip(bit, 0, 1, min=0) + rng.laplace()
+
+
+def clips_by_one_bound(bit: Any, rng: Rng) -> Any:
+    return np.clip(bit, 0) + rng.laplace()
+
+
+def counts_in_a_tuple(bit: Any, rng: Rng) -> Any:
+    return np.linspace(0, 1, (3,))[bit] + rng.laplace()  # type: ignore[call-overload]
+
+
+def sums_along_a_float(bit: Any, rng: Rng) -> Any:
+    return np.cumsum([bit, 1], axis=0.0)[0] + rng.laplace()  # type: ignore[call-overload]
+
+
+def takes_a_large_exponential(data: Any, rng: Rng, epsilon: float) -> Any:
+    return data[0] * (math.exp(epsilon * 10_000) > 0) + rng.laplace()
+
+
+def compares_constants_in_an_array(data: Any, rng: Rng, epsilon: float) -> Any:
+    return np.argmax([100 * epsilon, 29.0]) * data[0] + rng.laplace()
+
+
+def looks_for_a_constant(data: Any, rng: Rng, epsilon: float) -> Any:
+    return data[0] if 100 * epsilon in [0.0, 29.0] else rng.laplace()
+
+
 STEPS: dict[Callable[..., Any], tuple[Any, str]] = {
     adds_truth_values: (ANSWER, "truth values as if they were numbers"),
     inverts_a_truth_value: (ANSWER, "it inverts bits"),
@@ -526,6 +577,18 @@ STEPS: dict[Callable[..., Any], tuple[Any, str]] = {
     chooses_a_zero: (BIT, "may be 0.0 or −0.0"),
     chooses_a_zero_of_noise: (BIT, "may be 0.0 or −0.0"),
     sums_up_zeros: (BIT, "may be 0.0 or −0.0"),
+    chooses_a_whole_zero: (BIT, "may be 0.0 or −0.0"),
+    sorts_by_a_truth_value: (ANSWER, "a truth value of NumPy's"),
+    sorts_by_nothing: (BIT, "neither a truth value nor a whole number"),
+    changes_an_empty_array: (BIT, "an empty array of another type"),
+    joins_a_generator: (BIT, "simple lists only"),
+    clips_twice: (BIT, "values and two bounds only"),
+    clips_by_one_bound: (BIT, "values and two bounds only"),
+    counts_in_a_tuple: (BIT, "other than a plain whole number"),
+    sums_along_a_float: (BIT, "other than a plain whole number"),
+    takes_a_large_exponential: (ANSWER, "too large or too small for floats"),
+    compares_constants_in_an_array: (ANSWER, "constants that are too close for floats"),
+    looks_for_a_constant: (ANSWER, "constants that are too close for floats"),
 }
 
 
@@ -972,6 +1035,66 @@ def test_natural_programs_are_proved(mechanism: Any) -> None:
     found = dpv.certify(mechanism, two, dpv.PureDP(epsilon=epsilon))
     assert found.proved, found.tried
     assert not dpv.certify(mechanism, two, dpv.PureDP(epsilon=0.4), seconds=2.0).proved
+
+
+# For every ε, one at which a constant is 0 is one of them: here ln 2.
+
+
+def compared_with_zero(bit: Any, rng: Rng, epsilon: float) -> Any:
+    return rng.integers(2) if (1 - 2 * math.exp(-epsilon)) ** 2 > 0 else bit
+
+
+def taken_for_a_truth(bit: Any, _rng: Rng, epsilon: float) -> Any:
+    return 0 if (1 - 2 * math.exp(-epsilon)) ** 2 else bit
+
+
+def largest_of_two(bit: Any, _rng: Rng, epsilon: float) -> Any:
+    return 0 if np.argmax([0, (1 - 2 * math.exp(-epsilon)) ** 2]) else bit
+
+
+def divided_by(bit: Any, _rng: Rng, epsilon: float) -> Any:
+    return [1 / (1 - 2 * math.exp(-epsilon)) ** 2 for _ in range(bit)][:0]
+
+
+def raised_to(bit: Any, _rng: Rng, epsilon: float) -> Any:
+    return [(1 - 2 * math.exp(-epsilon)) ** -2 for _ in range(bit)][:0]
+
+
+def scaled_by(number: Any, rng: Rng, epsilon: float) -> Any:
+    return number * 0.0 + rng.laplace(scale=(1 - 2 * math.exp(-epsilon)) ** 2 / epsilon)
+
+
+AT_ONE_EPSILON = [
+    *(compared_with_zero, taken_for_a_truth, largest_of_two),
+    *(divided_by, raised_to, scaled_by),
+]
+
+
+@pytest.mark.parametrize("mechanism", AT_ONE_EPSILON, ids=lambda x: x.__name__)
+def test_every_epsilon_is_every_one(mechanism: Any) -> None:
+    found = dpv.certify(mechanism, BIT, dpv.PureDP, seconds=3.0)
+    assert found.verdict == "open"
+    assert any("depends on epsilon" in text for text in found.tried), found.tried
+
+
+def test_a_bound_that_is_touched_at_one_epsilon_holds_for_every_one() -> None:
+    every, gap = EpsilonUnit(every=True), 1 - ExactNumber.exponential(-1) * 2
+    nothing = ExactNumber.of(0)
+    assert every.gap_sign(gap * gap, nothing, Fraction(1), nothing) == 1
+    with pytest.raises(NotUnderstood, match="depends on epsilon"):
+        every.sign(gap * gap)
+    with pytest.raises(NotUnderstood, match="depends on epsilon"):
+        every.gap_sign(gap, nothing, Fraction(1), nothing)
+
+
+def told_by_the_last_digit(bit: Any, rng: Rng) -> Any:
+    """Both are read as 3/10: beside so little noise, that would hide which one it is."""
+    return (0.3 if bit else 0.1 + 0.2) + rng.laplace(scale=1e-17)
+
+
+def test_noise_that_is_finer_than_floats_is_open() -> None:
+    found = dpv.certify(told_by_the_last_digit, BIT, ONE, seconds=2.0)
+    assert "the rounding of its constants may show" in found.reason
 
 
 def test_partial_functions_are_read() -> None:

@@ -25,7 +25,7 @@ from dpverify.certifying.language.values import (
     kind_of,
     whole,
 )
-from dpverify.certifying.symbolic.symbols import Symbolic, Uniform, refuse
+from dpverify.certifying.symbolic.symbols import Symbolic, Uniform, number, refuse
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
@@ -157,8 +157,17 @@ def _check_plain(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> None: 
             raise refuse("it takes a power that is too large")
 
 
-def compare(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:  # noqa: ANN401
-    """a < b and its kin; an array of truth values where one is an array."""
+def compare(
+    operation: Callable[[Any, Any], Any],
+    a: Any,  # noqa: ANN401
+    b: Any,  # noqa: ANN401
+    *,
+    close: bool = False,
+) -> Any:  # noqa: ANN401
+    """a < b and its kin; an array of truth values where one is an array.
+
+    With `close`, exact constants may be so near that floats compare them otherwise.
+    """
     if isinstance(a, Array) or isinstance(b, Array):
         return elementwise(lambda x, y: compare(operation, x, y), a, b)
     if operation is operator.eq:
@@ -169,10 +178,16 @@ def compare(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:  # noq
         return _in_order(operation, a, b)
     if type(a) is str and type(b) is str:
         return operation(a, b)
-    return _compared(operation, a, b)
+    return _compared(operation, a, b, close=close)
 
 
-def _compared(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:  # noqa: ANN401
+def _compared(
+    operation: Callable[[Any, Any], Any],
+    a: Any,  # noqa: ANN401
+    b: Any,  # noqa: ANN401
+    *,
+    close: bool = False,
+) -> bool:
     for value in (a, b):
         if not is_number(value) and not isinstance(value, Uniform):
             raise refuse(f"it compares {described(a)} with {described(b)}")
@@ -180,9 +195,17 @@ def _compared(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:  # 
         return _beyond(operation, a, b)
     if isinstance(a, Uniform) and isinstance(b, Uniform):
         raise refuse("it compares two uniform draws")
-    if type(a) is float and type(b) is float and a != b and math.isclose(a, b, rel_tol=_HAIR):
+    plain = type(a) is float and type(b) is float
+    if (plain and a != b and math.isclose(a, b, rel_tol=_HAIR)) or not (close or _apart(a, b)):
         raise refuse("it compares constants that are too close for floats")
     return bool(operation(a, b))
+
+
+def _apart(a: Any, b: Any) -> bool:  # noqa: ANN401
+    """Whether constants, one of them known exactly, are so far apart that floats tell them."""
+    exact = isinstance(a, Symbolic) or isinstance(b, Symbolic)
+    one, other = (number(x) if exact else None for x in (a, b))
+    return one is None or other is None or not one.is_close(other)
 
 
 def _beyond(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:  # noqa: ANN401

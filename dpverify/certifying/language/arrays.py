@@ -45,6 +45,8 @@ from dpverify.certifying.symbolic.exact import ZERO
 from dpverify.certifying.symbolic.running import current
 from dpverify.certifying.symbolic.symbols import Symbolic, number, refuse
 
+_MISSING: Any = object()
+
 
 def kind_named(value: Any) -> str | None:  # noqa: ANN401
     """What `dtype` says."""
@@ -124,7 +126,7 @@ def _arange(*given: Any) -> Array:  # noqa: ANN401
 def _linspace(start: Any, stop: Any, num: Any = 50) -> Array:  # noqa: ANN401
     if type(start) not in {int, float} or type(stop) not in {int, float}:
         raise refuse("np.linspace is understood between plain numbers only")
-    made: Array = lifted(np.linspace(start, stop, shaped(num)[0]))
+    made: Array = lifted(np.linspace(start, stop, shaped(whole(num))[0]))
     return made
 
 
@@ -200,11 +202,9 @@ def _with_signs(cells: list[Any]) -> list[Any]:
         return value.kind != "int" and value.signed and not sure
 
     def either(value: Any) -> Any:  # noqa: ANN401
-        if isinstance(value, float) and not value:
-            return Symbolic({}, ZERO, "float", signed=True)
-        if isinstance(value, Symbolic) and value.kind != "int":
+        if isinstance(value, Symbolic):
             return Symbolic(dict(value.coefficients), value.constant, value.kind, signed=True)
-        return value
+        return value or Symbolic({}, ZERO, "float", signed=True)  # whole ones, too
 
     return [either(x) for x in cells] if any(map(negative, cells)) else cells
 
@@ -236,17 +236,19 @@ def np_arg(name: str) -> Callable[..., Any]:
 
 def np_cumsum(a: Any, /, axis: Any = None) -> Array:  # noqa: ANN401
     source = as_given(a)
-    if source.cells.ndim != 1 or axis not in {None, 0, -1}:
+    if source.cells.ndim != 1 or (axis is not None and whole(axis) not in {0, -1}):
         raise refuse("cumsum is understood of simple lists only")
     made = _running([], list(source.cells))
     kind = "int" if source.kind == "bool" else source.kind
     return as_array(made) if made else Array(np.empty(0, object), kind)
 
 
-def np_clip(a: Any, a_min: Any = None, a_max: Any = None, **named: Any) -> Any:  # noqa: ANN401
-    low, high = named.pop("min", a_min), named.pop("max", a_max)
-    if named:
-        raise refuse("np.clip is understood with values and bounds only")
+def np_clip(a: Any, a_min: Any = _MISSING, a_max: Any = _MISSING, **named: Any) -> Any:  # noqa: ANN401
+    """With a_min and a_max, each of which may be None; or with min, max, both or none."""
+    old = a_min is not _MISSING
+    if old != (a_max is not _MISSING) or (named and old) or not named.keys() <= {"min", "max"}:
+        raise refuse("np.clip is understood with values and two bounds only")
+    low, high = (a_min, a_max) if old else (named.get("min"), named.get("max"))
     made = a if is_number(a) else as_array(a)  # without bounds, too, a new array
     if low is not None:
         made = np_maximum(made, low)
@@ -336,7 +338,8 @@ def np_dot(a: Any, b: Any, /) -> Any:  # noqa: ANN401
 
 def np_concatenate(arrays: Any, /) -> Array:  # noqa: ANN401
     parts = [as_given(x) for x in items(arrays)]
-    if not parts or any(x.cells.ndim != 1 for x in parts):
+    several = isinstance(arrays, (list, tuple, Array))
+    if not several or not parts or any(x.cells.ndim != 1 for x in parts):
         raise refuse("np.concatenate is understood of simple lists only")
     if len({x.kind for x in parts}) > 1 and not all(len(x) for x in parts):
         raise refuse("it joins arrays of different types, one of which is empty")

@@ -49,16 +49,14 @@ NAMED = {
 def known(value: Any) -> Known | Type | None:  # noqa: ANN401
     """A function of Python's or NumPy's, if it is on the list."""
     function, found = _BY_IDENTITY.get(id(value), (None, None))
-    if function is not value or found is None:
-        return None
-    return found if isinstance(found, Type) else Known(function.__name__, found)
+    return found if function is value else None
 
 
-_BY_IDENTITY: dict[int, tuple[Any, Any]] = {  # an object may say of itself that it equals another
-    id(function): (function, found)
-    for table in (BUILTINS, MATH, NUMPY, TYPES)
+_BY_IDENTITY: dict[int, tuple[Any, Known | Type]] = {  # an object may say that it equals another
+    id(function): (function, Known(module + function.__name__, found))
+    for module, table in (("", BUILTINS), ("math.", MATH), ("np.", NUMPY))
     for function, found in table.items()
-}
+} | {id(function): (function, found) for function, found in TYPES.items()}
 
 
 # Methods.

@@ -6,7 +6,6 @@ mechanism is. Each value is one of `values`; what an operation gives is said by 
 """
 
 import ast
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -41,7 +40,7 @@ from dpverify.certifying.language.values import (
     whole,
 )
 from dpverify.certifying.symbolic.running import current
-from dpverify.certifying.symbolic.symbols import Symbolic, number, refuse
+from dpverify.certifying.symbolic.symbols import refuse
 
 _MOST_STEPS = 3_000_000
 _DEEPEST = 40
@@ -345,8 +344,6 @@ class Interpreter:
             return (left is None) is isinstance(op, ast.Is)
         if isinstance(op, (ast.In, ast.NotIn)):
             return _contains(right, left) is isinstance(op, ast.In)
-        if isinstance(left, Symbolic) or isinstance(right, Symbolic):
-            _check_apart(left, right)
         return compare(COMPARISONS[type(op)], left, right)
 
     def _choice(self, node: Any, scope: Scope) -> Any:  # noqa: ANN401
@@ -474,7 +471,7 @@ class Interpreter:
         elif function is None:
             function = self.value(node.func, scope)
         given = self._elements(node.args, scope)
-        named = {k.arg: self.value(k.value, scope) for k in node.keywords}
+        named = {k.arg: self._argument(k, scope) for k in node.keywords}
         self._at(node)
         if function is not None:
             return self.apply(function, given, named)
@@ -484,6 +481,13 @@ class Interpreter:
         action, with_calls = method(own, node.func.attr, self.held)
         given = [self.calls, own, *given] if with_calls else [own, *given]
         return called(f".{node.func.attr}()", action, given, named)
+
+    def _argument(self, node: ast.keyword, scope: Scope) -> Any:  # noqa: ANN401
+        found = self.value(node.value, scope)
+        computed = isinstance(found, bool) and not isinstance(node.value, ast.Constant)
+        if node.arg == "reverse" and computed:
+            raise refuse("`reverse` may be a truth value of NumPy's: write int(…)")
+        return found
 
     def _subscript(self, node: Any, scope: Scope) -> Any:  # noqa: ANN401
         own = self.value(node.value, scope)
@@ -541,14 +545,6 @@ class Interpreter:
 
     def _starred(self, *_: Any) -> Any:  # noqa: ANN401
         raise refuse("it uses * where it is not understood")
-
-
-def _check_apart(left: Any, right: Any) -> None:  # noqa: ANN401
-    """Constants that are known exactly must not be so near that floats compare them otherwise."""
-    finite = not any(isinstance(x, float) and math.isinf(x) for x in (left, right))
-    one, other = (number(x) if finite and is_number(x) else None for x in (left, right))
-    if one is not None and other is not None and one.is_close(other):
-        raise refuse("it compares constants that are too close for floats")
 
 
 def _within(own: Any, index: Any) -> int:  # noqa: ANN401

@@ -105,7 +105,9 @@ def extreme(name: str) -> Callable[..., Any]:
         chosen: Any = _NOTHING
         for item in items(given[0] if len(given) == 1 else list(given)):
             rank = item if key is None else calls.call(key, [item])
-            if chosen is _NOTHING or sole(compare(better, rank, chosen[1])):
+            if chosen is _NOTHING or sole(
+                compare(better, rank, chosen[1], close=key is None)  # then either will do
+            ):
                 chosen = (item, rank)
         if chosen is _NOTHING and default is _NOTHING:
             raise refuse(f"it raises ValueError: {name} of nothing")
@@ -135,7 +137,7 @@ def _clamped(run: Any, operation: str, a: Any, b: Any) -> Any:  # noqa: ANN401
     in_data = isinstance(value, Symbolic) and any(n[0] in "xc" for n, _ in value.coefficients)
     if read is None or plain is None or not in_data:
         better = operator.lt if operation == "min" else operator.gt
-        return b if sole(compare(better, b, a)) else a
+        return b if sole(compare(better, b, a, close=True)) else a
     made: Symbolic = run.clamped(operation, value, plain)
     return made.typed(value.kind if value.kind == read.kind else None)
 
@@ -149,7 +151,8 @@ class Ranked:
         self.item, self.rank, self.tied = item, rank, tied
 
     def __lt__(self, other: "Ranked") -> bool:
-        before = sole(compare(operator.lt, self.rank, other.rank))
+        itself = self.rank is self.item  # then close ones may change places
+        before = sole(compare(operator.lt, self.rank, other.rank, close=itself))
         if not before and not self.tied and _may_tie(self.rank, other.rank):
             raise refuse("it sorts equal numbers, whose order is not defined")
         return before
@@ -165,7 +168,9 @@ def _may_tie(a: Any, b: Any) -> bool:  # noqa: ANN401
 
 def in_order(calls: Caller, values: Any, /, *, key: Any = None, reverse: Any = False) -> list[Any]:  # noqa: ANN401
     found = [Ranked(x, x if key is None else calls.call(key, [x])) for x in listed(values)]
-    return [x.item for x in sorted(found, reverse=truth(reverse))]
+    if not isinstance(reverse, int):
+        raise refuse("it raises TypeError: `reverse` is neither a truth value nor a whole number")
+    return [x.item for x in sorted(found, reverse=bool(reverse))]
 
 
 def any_of(values: Any, /) -> bool:  # noqa: ANN401
@@ -199,6 +204,8 @@ def _stopped(parts: Iterator[Any]) -> Iterator[Any]:
 
 
 def _map(calls: Caller, action: Any, /, *values: Any) -> Iterator[Any]:  # noqa: ANN401
+    if not values:
+        raise refuse("it raises TypeError: map of nothing")
     together = zip(*map(items, values), strict=False)
     return (calls.call(action, list(given)) for given in together)
 

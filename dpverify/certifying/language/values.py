@@ -51,6 +51,8 @@ class Array:
         if isinstance(value, (list, tuple)):
             value = as_array(value)
         cells = value.cells if isinstance(value, Array) else boxed(value)
+        if not cells.size and isinstance(value, Array) and value.kind != self.kind:
+            raise refuse("it puts an empty array of another type into an array")
         made = np.empty(cells.shape, object)
         for at in np.ndindex(cells.shape):
             made[at] = _stored(cells[at], self.kind)

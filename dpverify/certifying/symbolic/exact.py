@@ -189,7 +189,7 @@ class EpsilonUnit:
 
     def __init__(self, ratio: Fraction | None = None, *, every: bool = False) -> None:
         self.ratio, self.every = ratio, every
-        self._signs: dict[ExactNumber, int] = {}
+        self._signs: dict[tuple[ExactNumber, bool], int] = {}
 
     @property
     def value(self) -> float:
@@ -231,16 +231,20 @@ class EpsilonUnit:
         first = ("-" if terms[0] == "-" else "") + terms[1]
         return " ".join([first, *terms[2:]])
 
-    def sign(self, number: ExactNumber) -> int:
-        """−1, 0 or 1; raises where the sign depends on ε."""
+    def sign(self, number: ExactNumber, *, touching: bool = False) -> int:
+        """−1, 0 or 1; raises where the sign depends on ε.
+
+        Where it is 0 at single ε alone, a program goes another way there. A bound that holds at all
+        others holds there too: `touching` leaves such zeros out.
+        """
         plain = number.multiple()
         if plain is not None:
             return (plain > 0) - (plain < 0)
-        if number not in self._signs:
-            self._signs[number] = self._sign(number.num, number.root) * self._sign(
-                number.den, number.root
-            )
-        return self._signs[number]
+        key = number, touching
+        if key not in self._signs:
+            below = self._sign(number.den, number.root, touching=False)
+            self._signs[key] = self._sign(number.num, number.root, touching=touching) * below
+        return self._signs[key]
 
     def gap_sign(
         self, p: ExactNumber, q: ExactNumber, epsilon: Fraction, delta: ExactNumber
@@ -251,9 +255,10 @@ class EpsilonUnit:
         e^(epsilon·u)·q has exponents that p and delta cannot have.
         """
         if not q:
-            return self.sign(p - delta)
+            return self.sign(p - delta, touching=True)
         if max(epsilon.denominator, abs(epsilon.numerator)) <= _SMALL_EXPONENT:
-            return self.sign(p - ExactNumber.exponential(epsilon) * q - delta)
+            gap = p - ExactNumber.exponential(epsilon) * q - delta
+            return self.sign(gap, touching=True)
         bits = 128
         while bits <= _MOST_BITS:
             with ctx.workprec(bits):
@@ -276,9 +281,9 @@ class EpsilonUnit:
         u = arb(1) if self.ratio is None else _ball(self.ratio).log()
         return (-u / root).exp()
 
-    def _sign(self, poly: fmpq_poly, root: int) -> int:
+    def _sign(self, poly: fmpq_poly, root: int, *, touching: bool) -> int:
         if self.every:
-            found = sign_on_unit_interval(poly)
+            found = sign_on_unit_interval(poly, touching=touching)
             if found is None:
                 raise NotUnderstood("the answer to a comparison depends on epsilon")
             return found
@@ -296,8 +301,11 @@ class EpsilonUnit:
         raise NotUnderstood("two numbers are too close to compare")  # pragma: no cover
 
 
-def sign_on_unit_interval(poly: fmpq_poly) -> int | None:
-    """The sign of a polynomial on (0, 1), zeros in between left out; None where it changes."""
+def sign_on_unit_interval(poly: fmpq_poly, *, touching: bool = True) -> int | None:
+    """The sign of a polynomial on (0, 1); None where it changes.
+
+    Single zeros in between are left out if `touching`; else they change it.
+    """
     if poly.degree() < 0:
         return 0
     lead, factors = poly.numer().factor()
@@ -305,7 +313,7 @@ def sign_on_unit_interval(poly: fmpq_poly) -> int | None:
     for factor, times in factors:
         one = _simple_sign(factor)
         if one is None:
-            if times % 2:
+            if times % 2 or not touching:
                 return None
             continue
         sign *= one**times

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 current: ContextVar["SymbolicRun | None"] = ContextVar("run", default=None)
 _WHOLE = Fraction(2**31)
+_FINE = 2.0**-30  # a float is read within 2^-50 of it: a millionth of such noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,7 +404,19 @@ def explore(
             if len(run.trail) < len(prefix):
                 raise NotUnderstood("it does not do the same again on the same data and draws")
             prefix = _next(run.trail)
+    _check_fine(shared)
     return _tree(finished, 0)
+
+
+def _check_fine(shared: Shared) -> None:
+    """Raise where noise is so fine that it matters as which number a float was read."""
+    unit = EpsilonUnit() if shared.unit.every else shared.unit
+    laws = [law for law in shared.laws.values() if law.kind != "geometric"]
+    finest = min((float(unit.enclosure(law.parameter).mid()) for law in laws), default=math.inf)
+    read = shared.readings.items()
+    rounded = (abs(x) for x, exact in read if exact != ExactNumber.of(Fraction(x)))
+    if finest < _FINE * max(rounded, default=0.0):
+        raise NotUnderstood("its noise is so small that the rounding of its constants may show")
 
 
 def once(program: Callable[[], Any], run: SymbolicRun) -> Any:  # noqa: ANN401

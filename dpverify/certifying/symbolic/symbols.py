@@ -13,6 +13,7 @@ from dpverify.certifying.symbolic.running import SymbolicRun, current
 
 Coefficients = tuple[tuple[str, Fraction], ...]
 _CLOSE = Fraction(1, 10**9)
+_FARTHEST_POWER = 700.0  # of e, that floats hold
 PER_RECORD = "w"  # before the name of a symbol that is divided by the number of records
 
 
@@ -130,8 +131,9 @@ class Symbolic:
 
     def __pow__(self, exponent: object) -> "Symbolic":
         if isinstance(exponent, (int, np.integer)) and self.is_constant:
-            kind = self.kind if int(exponent) >= 0 else "float"
-            return Symbolic({}, self.constant ** int(exponent), kind)
+            if exponent < 0:
+                return Symbolic({}, _inverse(self.constant) ** -int(exponent), "float")
+            return Symbolic({}, self.constant ** int(exponent), self.kind)
         if isinstance(exponent, (int, np.integer)) and exponent == 1:
             return self
         raise refuse("a power of data or noise is not linear")
@@ -235,6 +237,8 @@ class Symbolic:
         if self.is_constant and plain is not None and run is not None:
             if not plain:
                 return Symbolic({}, ONE)
+            if abs(float(plain)) * run.unit.value > _FARTHEST_POWER:
+                raise refuse("it takes an exponential that is too large or too small for floats")
             simple_unit = run.unit.ratio is None and not run.unit.every
             if self.constant.power == (0 if simple_unit else 1):
                 return Symbolic({}, ExactNumber.exponential(plain))
@@ -363,12 +367,20 @@ def _product(a: Symbolic, b: Symbolic) -> Symbolic:
 
 def _quotient(a: Symbolic, b: Symbolic) -> Symbolic:
     if b.is_constant:
-        return a.scaled(b.constant.inverse()).typed("float")
+        return a.scaled(_inverse(b.constant)).typed("float")
     run = current.get()
     (name, factor), *more = b.coefficients
     if run is None or name not in run.lengths or more or b.constant:
         raise refuse("it divides by data or noise, which is not linear")
     return a.per_record(1 / factor)
+
+
+def _inverse(value: ExactNumber) -> ExactNumber:
+    """1/value, unless that is 0 at some ε that is asked for."""
+    run = current.get()
+    if run is not None and not run.unit.sign(value):
+        raise refuse("it divides by zero")
+    return value.inverse()
 
 
 def _equal(a: Symbolic, b: Symbolic) -> bool:
