@@ -245,7 +245,20 @@ def _cut_at_a_noisy_bound(x: Any, rng: Rng) -> Any:
     return bound, float(pd.Series(x).clip(upper=bound).sum() + rng.laplace(0, 10 * bound))
 
 
-@pytest.mark.parametrize("mechanism", [_left_out, _grouped, _cut_at_a_noisy_bound])
+def _rows_above_a_noisy_bound(x: Any, rng: Rng) -> Any:
+    bound, table = float(5 + rng.laplace(0, 10)), pd.DataFrame({"v": x})
+    return bound, float(len(table[table["v"] > bound]) + rng.laplace(0, 10))
+
+
+def _kept_in_a_set(x: Any, rng: Rng) -> Any:
+    noisy = [int(value + _two_sided(rng)) for value in x]
+    return len(set(noisy)), {value ^ 3 for value in noisy}, collections.Counter(noisy)[4]
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [_left_out, _grouped, _cut_at_a_noisy_bound, _rows_above_a_noisy_bound, _kept_in_a_set],
+)
 def test_honest_uses_are_shown(mechanism: Mechanism) -> None:
     assert _traced(mechanism, [3, 4], [4, 4]).verdict == "shown"
 

@@ -404,6 +404,8 @@ class Met:
         meaning = self.means.get(number, by)
         if kind == CONDITION or meaning == _TOLD:
             return None
+        if by == LOOKUP and getattr(value, "dtype", None) == np.bool_:
+            return None  # a mask, whose own operands are told
         if kind == "compared" and numbers and (by != EQUAL or len(numbers) < _MOST_PARTS):
             return None
         return spelled_out(value if meaning != ALIGNED else _labels(value))
