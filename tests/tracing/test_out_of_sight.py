@@ -144,6 +144,86 @@ def test_numbers_inside_a_list_are_seen_to_meet_data() -> None:
     assert _traced(binned, *NAMES).verdict != "shown"
 
 
+def _key(x: Any) -> int:
+    return int(37 * sum(x) + 411)
+
+
+def _whole(rng: Rng) -> int:
+    return round(float(rng.laplace(scale=1000.0)))
+
+
+def _added_to_a_set(x: Any, rng: Rng) -> Any:
+    known = {_key(x)}
+    known.add(_whole(rng))
+    return len(known)
+
+
+def _stored(x: Any, rng: Rng) -> Any:
+    table = {_key(x): 1}
+    table[_whole(rng)] = 2
+    return len(table)
+
+
+def _kept_apart(x: Any, rng: Rng) -> Any:
+    return len(np.unique(np.concatenate([[_key(x)], [_whole(rng)]])))
+
+
+def _aligned(x: Any, rng: Rng) -> Any:
+    return len(pd.Series([1], index=[_key(x)]) + pd.Series([1], index=[_whole(rng)]))
+
+
+def _column_put_in(x: Any, rng: Rng) -> Any:
+    table = pd.DataFrame({"x": [1]}, index=[_key(x)])
+    table["y"] = pd.Series([1.0], index=[_whole(rng)])
+    return bool(table.y.isna().iloc[0])
+
+
+def startswith(x: Any, rng: Rng) -> Any:
+    return f"{_key(x)}x".startswith(f"{_whole(rng)}x")  # the method is not this function
+
+
+SELDOM: dict[str, Mechanism] = {
+    "set": lambda x, rng: len({_key(x), _whole(rng)}),
+    "keys": lambda x, rng: len({_key(x): 1, _whole(rng): 2}),
+    "setdefault": lambda x, rng: {_key(x): "hit"}.setdefault(_whole(rng), "no"),
+    "bits": lambda x, rng: bool(_whole(rng) ^ _key(x)),
+    "zero": lambda x, rng: not (_whole(rng) + (-_key(x))),
+    "nested": lambda x, rng: ((_whole(rng),), 1) == ((_key(x),), 1),
+    "text": lambda x, rng: len(set(f"{_whole(rng)},{_key(x)}".split(","))),
+    "loc": lambda x, rng: pd.Series([1], index=[_key(x)]).get(_whole(rng), 0),
+}
+
+
+@pytest.mark.parametrize(
+    "mechanism", [_added_to_a_set, _stored, _kept_apart, _aligned, _column_put_in, startswith]
+)
+def test_functions_in_which_they_meet_otherwise_are_not_understood(mechanism: Mechanism) -> None:
+    assert _traced(mechanism, [1, 2, 5], [1, 2, 4], PureDP(epsilon=1.0)).verdict != "shown"
+
+
+@pytest.mark.parametrize("name", SELDOM)
+def test_expressions_in_which_they_meet_otherwise_are_not_understood(name: str) -> None:
+    assert _traced(SELDOM[name], [1, 2, 5], [1, 2, 4], PureDP(epsilon=1.0)).verdict != "shown"
+
+
+def _by_two_numbers(x: Any, rng: Rng) -> Any:
+    a, b = float(rng.laplace()), float(sum(x) + rng.laplace())
+    return x if a / b > 1000 else b
+
+
+def _by_a_remainder(x: Any, rng: Rng) -> Any:
+    noisy = float(sum(x) + rng.laplace())
+    return x if noisy % 1 < 1e-7 else noisy
+
+
+@pytest.mark.parametrize("mechanism", [_by_two_numbers, _by_a_remainder])
+def test_a_branch_that_no_run_takes_is_looked_at(mechanism: Mechanism) -> None:
+    found = _traced(mechanism, [1.0, 2.0], [1.0, 1.0], PureDP(epsilon=1.0))
+    places = [each.place for each in (*found.puzzles, *found.leaks)]
+    assert found.verdict in {"not understood", "leaking"}
+    assert places[0].filename == __file__
+
+
 # What is computed from noisy numbers alone, or paid for again, is shown.
 
 
@@ -165,7 +245,20 @@ def _cut_at_a_noisy_bound(x: Any, rng: Rng) -> Any:
     return bound, float(pd.Series(x).clip(upper=bound).sum() + rng.laplace(0, 10 * bound))
 
 
-@pytest.mark.parametrize("mechanism", [_left_out, _grouped, _cut_at_a_noisy_bound])
+def _rows_above_a_noisy_bound(x: Any, rng: Rng) -> Any:
+    bound, table = float(5 + rng.laplace(0, 10)), pd.DataFrame({"v": x})
+    return bound, float(len(table[table["v"] > bound]) + rng.laplace(0, 10))
+
+
+def _kept_in_a_set(x: Any, rng: Rng) -> Any:
+    noisy = [int(value + _two_sided(rng)) for value in x]
+    return len(set(noisy)), {value ^ 3 for value in noisy}, collections.Counter(noisy)[4]
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [_left_out, _grouped, _cut_at_a_noisy_bound, _rows_above_a_noisy_bound, _kept_in_a_set],
+)
 def test_honest_uses_are_shown(mechanism: Mechanism) -> None:
     assert _traced(mechanism, [3, 4], [4, 4]).verdict == "shown"
 
@@ -204,6 +297,31 @@ def _digits(x: Any, rng: Rng) -> Any:
     return x[0] if float(rng.random()) * 1e6 % 1 > 0.01 else 1 - x[0]
 
 
+def _dice(x: Any, rng: Rng) -> Any:
+    return x[0] if sum(int(face) for face in rng.integers(1, 7, size=3)) != 3 else 1 - x[0]
+
+
+def _all_of_eight(x: Any, rng: Rng) -> Any:
+    return x[0] if not np.all(rng.random(8) < 0.3) else 1 - x[0]
+
+
+def _longest_run(x: Any, rng: Rng) -> Any:
+    heads = 0
+    while rng.random() < 0.5:
+        heads += 1
+    return x[0] if heads < 12 else 1 - x[0]
+
+
+def _first_of_a_shuffle(x: Any, rng: Rng) -> Any:
+    order = list(range(60))
+    rng.shuffle(order)
+    return x[0] if order[0] != 17 else 1 - x[0]
+
+
+def _one_of_many(x: Any, _: Rng) -> Any:
+    return x[0] if random.randint(1, 500) != 77 else 1 - x[0]
+
+
 def _drawn_sign(x: Any, rng: Rng) -> Any:
     return x[0] + rng.choice([-1, 1]) * rng.exponential()
 
@@ -218,7 +336,11 @@ def _python_sign(x: Any, _: Rng) -> Any:
 
 
 @pytest.mark.parametrize(
-    "mechanism", [_remainder, _bits, _digits, _drawn_sign, _turned_by_a_coin, _python_sign]
+    "mechanism",
+    [
+        *(_remainder, _bits, _digits, _drawn_sign, _turned_by_a_coin, _python_sign),
+        *(_dice, _all_of_eight, _longest_run, _first_of_a_shuffle, _one_of_many),
+    ],
 )
 def test_noise_made_by_hand_is_not_understood(mechanism: Mechanism) -> None:
     assert _traced(mechanism, [0], [1], PureDP(epsilon=5.0)).verdict == "not understood"
@@ -243,3 +365,16 @@ def test_the_piecewise_mechanism_is_no_leak() -> None:
 def test_one_sided_noise_with_a_fixed_sign_is_overspent() -> None:
     found = _traced(lambda x, rng: x[0] - rng.exponential(), [0], [1], PureDP(epsilon=1.0))
     assert found.verdict in {"overspent", "refuted"}
+
+
+def test_one_draw_of_a_multinomial_law_is_a_choice() -> None:
+    def chosen(scores: Any, rng: Rng) -> int:
+        weights = np.exp(np.asarray(scores) / 2)
+        return int(np.argmax(rng.multinomial(1, weights / weights.sum())))
+
+    found = _traced(chosen, [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], PureDP(epsilon=0.5))
+    assert found.verdict == "shown"
+    # The first candidate: √e / (2 + √e) against 1/3.
+    most = 0.5 - math.log((2 + math.exp(0.5)) / 3)
+    assert found.epsilon(0.0).upper == pytest.approx(most, rel=1e-6)
+    assert _traced(chosen, [0.0, 0.0], [2.0, 0.0], PureDP(epsilon=0.5)).verdict == "refuted"

@@ -38,8 +38,9 @@ from dpverify.tracing.recording.meetings import (
     RANKS,
     Meeting,
     Met,
+    decisions,
+    meeting_place,
     meetings,
-    out_of_sight,
     side_by_side,
 )
 from dpverify.tracing.recording.places import Place
@@ -56,6 +57,8 @@ _SHARPENING = 20
 _FEW = 8  # values of a whole number that is decided on
 _SHARP = 2.0**-44  # of the way to an end of the noise's range
 _TOO_FEW = "noisy numbers meet data here: the executions were too few to make the two equal"
+_UNTAKEN = "noisy numbers decide here; no run came to where the other way tells data"
+_MOST_UNTAKEN = 6
 _GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 
@@ -116,7 +119,33 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | Puzzle | None:
             found = _bisected(runner, twin, draws, to)
             if found is not None:
                 return found
-    return puzzle
+    return puzzle or _untaken(look)
+
+
+def _untaken(look: "_Look") -> Puzzle | None:
+    """A decision on noisy numbers that fell one way in all runs; if it falls the other, data show.
+
+    So a branch is looked at for which no noise was found, as it takes a remainder or two numbers at
+    once. A claim with δ may allow it.
+    """
+    runner = look.runner
+    if not look.known or float(getattr(runner.claim, "delta", 0.0)) > 0:
+        return None
+    runs = [*look.known.values()]
+    fell = {n: {each for met in runs for each in met.truths.get(n, ())} for n in runs[0].truths}
+    one_way = (n for n in decisions(look.right, *runs) if len(fell[n]) == 1)
+    for number in islice(one_way, _MOST_UNTAKEN):
+        if runner.used + 2 + _AFTER > runner.budget:
+            return None
+        with meetings(runner.mechanism, inverted=number) as met:
+            base = _run(runner, look.twin, _as_drawn(look.twin.left))
+        if base.raised:
+            continue
+        with meetings(runner.mechanism, inverted=number):
+            found = runner.replay(runner.right, base)
+        if found.leaks:
+            return Puzzle(met.lines[number], _UNTAKEN)
+    return None
 
 
 def _data_met(look: "_Look", reach: float) -> Puzzle | None:
@@ -133,7 +162,7 @@ def _data_met(look: "_Look", reach: float) -> Puzzle | None:
     with meetings(runner.mechanism) as look.right:
         runner.replay(runner.right, look.first)
     look.waiting = dict.fromkeys(side_by_side(here, look.right, moved))
-    place = out_of_sight(here, look.right, moved)
+    place = meeting_place(here, look.right, moved)
     return None if place is None else Puzzle(place, BESIDE_DATA)
 
 
@@ -209,6 +238,8 @@ def _spots(look: _Look, reach: float) -> Iterator[tuple[Floats, float]]:
             if runner.used + 4 + _COST > runner.budget:
                 break
             end = look.at(way, 1.0).gaps
+            if end.keys() != start.keys():  # the code goes another way there
+                yield way, 1.0
             new = [k for k in start if k in end and k not in met and _passed(start[k], end[k])]
             passes += [_Pass(way, key, start[key], end[key]) for key in new]
             met.update(new)
@@ -345,8 +376,7 @@ def _moved(
     base: TracedRun, draws: NDArray[np.intp], ends: Floats, share: float
 ) -> dict[int, float]:
     """All draws of a run as they were; those given, a share of the way to an end of their range."""
-    known = base.journal.draws
-    fixed = {j: float(z) for j, z in enumerate(known.z[: known.top])}
+    known, fixed = base.journal.draws, _as_drawn(base)
     for j, to in zip(draws.tolist(), ends.tolist(), strict=True):
         law = known.law_of(j)
         if law.name in {"shaped", "bounded"}:
@@ -354,6 +384,11 @@ def _moved(
         z = fixed[j] + share * (float(far_out(law, fixed[j], to)) - fixed[j])
         fixed[j] = float(round(z)) if law.is_discrete else z
     return fixed
+
+
+def _as_drawn(base: TracedRun) -> dict[int, float]:
+    draws = base.journal.draws
+    return {j: float(z) for j, z in enumerate(draws.z[: draws.top])}
 
 
 def _decided(run: TracedRun) -> _Decided:

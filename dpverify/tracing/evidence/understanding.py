@@ -5,6 +5,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from dpverify.tracing.recording.events import (
 )
 from dpverify.tracing.recording.following import LONELY, coin_alone
 from dpverify.tracing.recording.lines import ReachedLines, parted
-from dpverify.tracing.recording.meetings import held_by, meetings
+from dpverify.tracing.recording.meetings import decisions, held_by, meeting_place, meetings
 from dpverify.tracing.recording.memory import Memory
 from dpverify.tracing.recording.outputs import Part, differing_parts, part_of
 from dpverify.tracing.recording.places import Place, definition
@@ -41,6 +42,7 @@ from dpverify.tracing.recording.runs import SeenError, TracedRun, Twin, record, 
 _MOST_TRIALS = 12  # comparisons that may have no counterpart, in one round
 _ROUNDS = 3
 _FACES = 16  # whole numbers of more do not soon come again: they are no coins
+_MOST_TURNED = 4  # decisions that are inverted
 _FEW = 4  # runs on either side, to see whether outputs can look alike
 _MOST_NOTED = 10_000  # comparisons of one row
 
@@ -324,8 +326,11 @@ class Runner:
         if not told:
             return None
         if not coins:
-            varies = self._varies_by(base, unmoved, fixed, told) or self._decides(fixed)
+            varies = self._varies_by(base, unmoved, fixed, told) or self._turns_on(
+                base, twin, fixed, told
+            )
             return out_of_sight(unmoved[0]) if varies else None
+        by_coins = Puzzle(unmoved[0].place, "noise is made from coins here")
         sides: tuple[list[TracedRun], list[TracedRun]] = ([base], [])
         for k in range(_TRIES // 2):
             if self.used + 4 > self.budget:
@@ -334,8 +339,40 @@ class Runner:
                 script = NoiseScript(self.seed + step * (k + 1), fixed=fixed)
                 runs.append(self.record(data, script))
             if _meet(sides, told):
-                return Puzzle(unmoved[0].place, "noise is made from coins here")
-        return None
+                return by_coins
+        return by_coins if self._turns_on(base, twin, fixed, told) else None
+
+    def _turns_on(
+        self, base: TracedRun, twin: Twin, fixed: dict[int, float], told: list[Part]
+    ) -> bool:
+        """Whether one side would show what the other did, if the code decided otherwise on noise.
+
+        Coins that are put together may fall one way in thousands of runs, as three dice do that all
+        have to show a one. So each decision on noise that is the same on both sides is inverted.
+        What comes of other noise that meets data, as in a lookup, is not known either.
+        """
+        if self.used + 8 > self.budget:
+            raise OutOfRuns
+        with meetings(self.mechanism) as mine:
+            self.replay(self.left, base)
+        with meetings(self.mechanism) as theirs:
+            self.replay(self.right, base)
+        with meetings(self.mechanism) as other:
+            self.record(self.left, NoiseScript(self.seed + 61, fixed=fixed))
+        if meeting_place(mine, theirs, other) is not None:
+            return True
+        sides = [(self.left, _shown(twin.right, told)), (self.right, _shown(base, told))]
+        turned = islice(decisions(theirs, mine, other), _MOST_TURNED)
+        scripts = [None, *(NoiseScript(self.seed + 71 * k, fixed=fixed) for k in (1, 2))]
+        for number, script, (data, shown) in product(turned, scripts, sides):
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            with meetings(self.mechanism, inverted=number):
+                again = script is None
+                run = self.replay(data, base).right if again else self.record(data, script)
+            if not run.raised and _shown(run, told) == shown:
+                return True
+        return False
 
     def _varies_by(
         self, base: TracedRun, noise: list[Any], fixed: dict[int, float], told: list[Part]
@@ -345,7 +382,7 @@ class Runner:
         A coin that is made by hand, as `float(rng.random()) < 0.99`, may fall one way in many runs:
         so the noise goes to either end of its range first.
         """
-        seen = {canonical([part_of(base.leaves, part) for part in told])}
+        seen = {_shown(base, told)}
         ends = [_at_end(base, noise, fixed, self.seed, far) for far in (FAR, -FAR)]
         drawn = [NoiseScript(self.seed + 31 * (k + 1), fixed=fixed) for k in range(_FEW)]
         for script in (*ends, *drawn):
@@ -353,25 +390,10 @@ class Runner:
                 raise OutOfRuns
             run = self.record(self.left, script)
             if script in drawn or run.raised == base.raised:
-                seen.add(canonical([part_of(run.leaves, part) for part in told]))
+                seen.add(_shown(run, told))
             if len(seen) > 1:
                 return True
         return False
-
-    def _decides(self, fixed: dict[int, float]) -> bool:
-        """Whether the code decides on noise other than this, seen as a plain number.
-
-        A coin that is made by hand may fall one way in hundreds of runs, as remainders do.
-        """
-        if self.used + 6 > self.budget:
-            raise OutOfRuns
-        decided = []
-        for step in (61, 67):
-            with meetings(self.mechanism) as met:
-                self.record(self.left, NoiseScript(self.seed + step, fixed=fixed))
-            decided.append(met.decided)
-        one, two = decided
-        return any(key in two and one[key] != two[key] for key in one)
 
     def _flipped(self, base: TracedRun, twin: Twin) -> Twin | Puzzle | None:
         """A replay with one coin turned, if that gives the same output: randomized response.
@@ -512,9 +534,13 @@ def _end_of(pick: Pick, far: float) -> Any:
     return np.full_like(drawn, end) if isinstance(drawn, np.ndarray) else type(drawn)(end)
 
 
+def _shown(run: TracedRun, told: list[Part]) -> str:
+    return canonical([part_of(run.leaves, part) for part in told])
+
+
 def _meet(sides: tuple[list[TracedRun], list[TracedRun]], told: list[Part]) -> bool:
     """Whether some run of either side shows the same at the places that differ."""
-    seen = [{canonical([part_of(r.leaves, part) for part in told]) for r in runs} for runs in sides]
+    seen = [{_shown(run, told) for run in runs} for runs in sides]
     return bool(seen[0] & seen[1])
 
 

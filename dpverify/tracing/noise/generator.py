@@ -440,6 +440,19 @@ class RecordingGenerator(np.random.Generator):
             chosen = np.minimum(chosen, count - 1)
         return chosen if whole else np.take(np.asarray(a), chosen, axis=axis)
 
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
+        place = here(2)
+        n, p = _plain(n, place), np.asarray(_plain(pvals, place), dtype=np.float64)
+        if np.ndim(n) == 0 and n == 1 and p.ndim == 1 and p.size and size is None:
+            weights = np.append(p[:-1], max(0.0, 1.0 - p[:-1].sum()))  # so numpy takes the last
+            key: tuple[Any, ...] = ("choice", "multinomial")
+            chosen = self._pick(
+                key, weights, lambda rng: int(rng.multinomial(1, p).argmax()), place
+            )
+            return np.eye(max(len(p), chosen + 1), dtype=np.int64)[chosen]
+        key = ("multinomial", told(n), told(p), told(size))
+        return self._pick(key, None, lambda rng: rng.multinomial(n, p, size), place)
+
     def permutation(self, x: Any, axis: int = 0) -> Any:
         place = here(2)
         x = _plain(x, place)
@@ -511,7 +524,7 @@ def _add_others() -> None:
         draw.__name__ = name
         return draw
 
-    for name in OTHER:
+    for name in set(OTHER).difference(vars(RecordingGenerator)):
         setattr(RecordingGenerator, name, method(name))
 
 

@@ -15,14 +15,17 @@ import random
 import types
 import warnings
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import deepcopy
+from dataclasses import is_dataclass
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -34,10 +37,13 @@ Meeting = tuple[Any, ...]
 Gaps = dict[Meeting, float]
 Operand = tuple[int, int, int]
 """Which operand: of which expression, in which turn, at which place."""
+Spelled = tuple[str, ...]
+"""The parts of an operand, as texts that can be compared."""
 Name = tuple[str, int, int, int, str, str]
 """How an operand meets others, its line, expression and place, by what function, in which file."""
 
 RANKS = ("compared", "subtracted", "given")
+_TOLD = "told"
 _HOOK = "the operand of a meeting"
 _MOST_FUNCTIONS = 100
 _MOST_TURNS = 64
@@ -45,19 +51,25 @@ _MOST_PARTS = 32
 _LARGEST = 100_000  # elements of an array that is looked at
 _LONGEST = 30  # of a text that may spell a number
 _HUGE = 1e300
-LOOKUP, CONDITION = "[]", "condition"
+LOOKUP, CONDITION, COMBINED, ALIGNED, EQUAL = "[]", "condition", "combined", "+", "=="
+_BY_VALUE = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
+_BY_LABELS = (ast.Add, ast.Mult, ast.Div, ast.Pow, ast.MatMult)  # operators that add or multiply
 _NAMES = """
     abs bool dict enumerate float format int isinstance len list max min pow print range repr round
-    str sum tuple type zip append extend insert update setdefault add join copy items clip clamp
+    str sum tuple type zip append extend insert update setdefault add copy items clip clamp
     minimum maximum fmin fmax where select subtract multiply divide true_divide power dot matmul
     inner outer mean digitize searchsorted histogram bisect bisect_left bisect_right cut between gt
     ge lt le array asarray full full_like concatenate stack hstack vstack column_stack DataFrame
     Series assign concat mul sub div truediv isclose allclose linspace arange interp einsum solve
     lstsq norm hypot sqrt exp log astype fsum
 """
-UNDERSTOOD = frozenset(_NAMES.split()).union(dir(np.random.Generator), dir(random.Random))
+UNDERSTOOD = frozenset([*_NAMES.split(), ALIGNED]).union(
+    dir(np.random.Generator), dir(random.Random)
+)
 """Names of functions that add up their operands, compare them as numbers, draw, or put together."""
 _LONG = 10_000  # elements of an operand that is spelled out
+_DEEPEST = 6
+_ATOMS = {int, float, str, bytes, bool, complex, NoneType, Decimal, Fraction, timedelta}
 _WRITTEN = (types.FunctionType, staticmethod, classmethod, property)
 
 
@@ -140,27 +152,51 @@ class _Telling(ast.NodeTransformer):
         self.filename = filename
         self.count = zlib.crc32(filename.encode()) << 32  # of expressions, in all files
 
-    def _told(self, kind: str, operands: list[ast.expr], by: str = "") -> list[ast.expr]:
+    def _told(self, kind: str, operands: list[ast.expr], *by: str) -> list[ast.expr]:
+        """The operands, told: all by one name, or each by its own."""
         self.count += 1
         told: list[ast.expr] = []
         for place, operand in enumerate(operands):
-            parts = (kind, operand.lineno, self.count, place, by, self.filename)
+            named = by[min(place, len(by) - 1)] if by else ""
+            inner = operand.value if isinstance(operand, ast.Starred) else operand
+            parts = (kind, inner.lineno, self.count, place, named, self.filename)
             name = ast.Tuple([ast.Constant(part) for part in parts], ast.Load())
-            call = ast.Call(ast.Constant(_HOOK), [name, operand], [])
-            told.append(ast.copy_location(call, operand))
+            call = ast.copy_location(ast.Call(ast.Constant(_HOOK), [name, inner], []), inner)
+            starred = ast.Starred(call, ast.Load())
+            told.append(ast.copy_location(starred, operand) if inner is not operand else call)
         return told
 
+    def _truth(self, test: ast.expr) -> ast.expr:
+        """A condition, told together with the number of the expression that stands before it."""
+        first = self.count
+        visited = self.visit(test)
+        if isinstance(test, ast.Compare):
+            return visited  # type: ignore[no-any-return]  # told as it is
+        return self._told(CONDITION, [visited], str(first))[0]
+
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        first = self.count
         self.generic_visit(node)
-        node.left, *node.comparators = self._told("compared", [node.left, *node.comparators])
-        return node
+        by = EQUAL if any(isinstance(op, _BY_VALUE) for op in node.ops) else ""
+        node.left, *node.comparators = self._told("compared", [node.left, *node.comparators], by)
+        return self._told(CONDITION, [node], str(first))[0]
 
     def _conditional(self, node: Any) -> ast.AST:
+        test, node.test = self._truth(node.test), ast.Constant(value=True)
         self.generic_visit(node)
-        (node.test,) = self._told(CONDITION, [node.test])
+        node.test = test
         return node  # type: ignore[no-any-return]
 
-    visit_If = visit_IfExp = visit_While = _conditional  # noqa: N815  # names of ast
+    visit_If = visit_IfExp = visit_While = visit_Assert = _conditional  # noqa: N815  # of ast
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        is_not = isinstance(node.op, ast.Not)
+        node.operand = self._truth(node.operand) if is_not else self.visit(node.operand)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        node.values = [self._truth(each) for each in node.values]
+        return node
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
         """The subject beside the values of all patterns: each is compared with it."""
@@ -177,28 +213,77 @@ class _Telling(ast.NodeTransformer):
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        first = self.count
         self.generic_visit(node)
-        if isinstance(node.op, ast.Sub):
-            node.left, node.right = self._told("subtracted", [node.left, node.right])
+        kind = "subtracted" if isinstance(node.op, ast.Sub) else COMBINED
+        by = ALIGNED if isinstance(node.op, (ast.Sub, *_BY_LABELS)) else type(node.op).__name__
+        node.left, node.right = self._told(kind, [node.left, node.right], by)
+        is_logic = isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor))
+        return self._told(CONDITION, [node], str(first))[0] if is_logic else node
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        self.generic_visit(node)
+        node.elts = self._told(COMBINED, node.elts)
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """The keys, which may be equal."""
+        self.generic_visit(node)
+        told = iter(self._told(COMBINED, [key for key in node.keys if key is not None]))
+        node.keys = [key and next(told) for key in node.keys]
+        return node
+
+    def _comprehended(self, node: Any) -> ast.AST:
+        self.generic_visit(node)
+        for part in node.generators:
+            (part.iter,) = self._told(COMBINED, [part.iter])
+        return node  # type: ignore[no-any-return]
+
+    visit_SetComp = visit_DictComp = _comprehended  # noqa: N815  # names of ast
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        node.ifs = [self._truth(each) for each in node.ifs]
+        node.target, node.iter = self.visit(node.target), self.visit(node.iter)
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.ctx, ast.Load) and not isinstance(node.slice, (ast.Slice, ast.Tuple)):
-            node.value, node.slice = self._told("given", [node.value, node.slice], LOOKUP)
+        kind = "given" if isinstance(node.ctx, ast.Load) else COMBINED
+        parts = [*node.slice.elts] if isinstance(node.slice, ast.Tuple) else [node.slice]
+        plain = [part for part in parts if not isinstance(part, (ast.Slice, ast.Starred))]
+        node.value, *told = self._told(kind, [node.value, *plain], LOOKUP)
+        known = dict(zip(map(id, plain), told, strict=True))
+        parts = [known.get(id(part), part) for part in parts]
+        if isinstance(node.slice, ast.Tuple):
+            node.slice.elts = parts
+        else:
+            (node.slice,) = parts
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """A column that is put into a table."""
+        self.generic_visit(node)
+        for target in node.targets[:1]:
+            if isinstance(target, ast.Subscript):
+                both = [node.value, target.value]
+                node.value, target.value = self._told(COMBINED, both, ALIGNED)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        first = self.count
         self.generic_visit(node)
         owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-        if any(isinstance(each, ast.Starred) for each in node.args):
-            return node
-        named = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        named = f".{node.func.attr}" if isinstance(node.func, ast.Attribute) else ""
         named = node.func.id if isinstance(node.func, ast.Name) else named
-        told = self._told("given", [*owner, *node.args], named)
+        kind = CONDITION if named == "bool" else "given"
+        named = named if kind == "given" else str(first)
+        given = [*node.args, *(each.value for each in node.keywords)]
+        told = self._told(kind, [*owner, *given], named)
         if owner and isinstance(node.func, ast.Attribute):
             node.func.value = told.pop(0)
-        node.args = told
+        node.args = told[: len(node.args)]
+        for each, value in zip(node.keywords, told[len(node.args) :], strict=True):
+            each.value = value
         return node
 
 
@@ -252,25 +337,37 @@ class Met:
         self.gaps: Gaps = {}
         self.spelled: dict[Operand, Any] = {}
         self.lines: dict[int, Place] = {}
+        self.starts: dict[int, int] = {}  # of a condition: the expression before its own
         self.numbers: dict[Operand, list[float]] = {}  # of what is compared or given
-        self.decided: dict[Operand, Any] = {}  # operands of comparisons, and conditions
+        self.noisy: set[int] = set()  # expressions with an operand that is followed still
+        self.truths: dict[int, list[Any]] = {}  # of conditions, turn by turn
+        self.inverted: int | None = None  # the condition that is told as its contrary
         self.turns: dict[Any, int] = {}
         self.operands: dict[Any, list[Any]] = {}
+        self.means: dict[int, str] = {}  # what is known of the function of an expression
 
     def tell(self, name: Name, value: Any) -> None:
         kind, line, number, place, by, filename = name
         if place == 0:
             self.turns[number] = self.turns.get(number, -1) + 1
-            self.operands[number] = []
-            self.lines[number] = Place(filename, line, by)
+            self.operands[number] = [[0.0]] if kind == CONDITION else []  # true: not equal to zero
+            self.lines[number] = Place(filename, line, "" if kind == CONDITION else by)
+            self.starts[number] = int(by) if kind == CONDITION else number
+            self.means[number] = self._meaning(by, value)
         turn = self.turns.get(number, 0)
-        mine = _numbers(value) if turn < _MOST_TURNS else []
-        if turn < _MOST_TURNS and self._is_opaque(kind, by, value, mine):
-            self.spelled[number, turn, place] = spelled_out(value)
-        if mine and kind != "subtracted":
+        if turn >= _MOST_TURNS:
+            return
+        mine = _numbers(value)
+        if _is_form(value):
+            self.noisy.add(number)
+        opaque = self._opaque(name, value, mine)
+        if opaque is not None:
+            self.spelled[number, turn, place] = opaque
+        if mine and kind in {"compared", "given"}:
             self.numbers[number, turn, place] = mine
-        if kind in {"compared", CONDITION} and turn < _MOST_TURNS:
-            self.decided[number, turn, place] = spelled_out(value)
+        if kind == COMBINED:
+            return
+        kind = "compared" if kind == CONDITION else kind
         for before, others in enumerate(self.operands.get(number, ())):
             for i, j, one, two in _pairs(others, mine):
                 gap = one - two
@@ -278,13 +375,40 @@ class Met:
                     self.gaps[kind, line, number, before, place, turn, i, j] = gap
         self.operands.setdefault(number, []).append(mine)
 
-    def _is_opaque(self, kind: str, by: str, value: Any, numbers: list[float]) -> bool:
-        """Whether an operand takes part in something that gaps between numbers do not tell."""
-        if kind in {"subtracted", CONDITION} or by in UNDERSTOOD or by in self.functions:
-            return False
-        if by == LOOKUP:
-            return not isinstance(value, (list, tuple, np.ndarray))
-        return kind == "given" or not numbers
+    def truth(self, name: Name, value: Any) -> Any:
+        """An operand; of a condition the contrary, if that is asked for, and for so many turns."""
+        kind, _, number, *_ = name
+        is_row = getattr(value, "dtype", None) == np.bool_ and np.ndim(value) > 0
+        if kind != CONDITION or not (is_row or isinstance(value, (bool, np.bool_, int, float))):
+            return value
+        known = self.truths.setdefault(number, [])
+        if len(known) >= _MOST_TURNS:
+            return value
+        known.append(spelled_out(value))
+        if number != self.inverted:
+            return value
+        return np.logical_not(value) if is_row else not value
+
+    def _meaning(self, by: str, first: Any) -> str:
+        """What is known of a function: its own operands are told, or it aligns what it gets."""
+        method = getattr(first, by[1:], None) if by.startswith(".") else None
+        code = getattr(method, "__code__", None)
+        if by in self.functions or (isinstance(code, types.CodeType) and code in _PLAIN):
+            return _TOLD
+        is_keyed = isinstance(first, (set, dict))
+        return ALIGNED if by.removeprefix(".") in UNDERSTOOD and not is_keyed else by
+
+    def _opaque(self, name: Name, value: Any, numbers: list[float]) -> Spelled | None:
+        """What of an operand takes part in something that gaps between numbers do not tell."""
+        kind, _, number, _, by, _ = name
+        meaning = self.means.get(number, by)
+        if kind == CONDITION or meaning == _TOLD:
+            return None
+        if by == LOOKUP and getattr(value, "dtype", None) == np.bool_:
+            return None  # a mask, whose own operands are told
+        if kind == "compared" and numbers and (by != EQUAL or len(numbers) < _MOST_PARTS):
+            return None
+        return spelled_out(value if meaning != ALIGNED else _labels(value))
 
 
 _MET: ContextVar[Met | None] = ContextVar("meetings", default=None)
@@ -292,9 +416,10 @@ _MET: ContextVar[Met | None] = ContextVar("meetings", default=None)
 
 def _tell(name: Name, value: Any) -> Any:
     met = _MET.get()
-    if met is not None:
-        met.tell(name, value)
-    return value
+    if met is None:
+        return value
+    met.tell(name, value)
+    return met.truth(name, value)
 
 
 def _numbers(value: Any) -> list[float]:
@@ -311,7 +436,7 @@ def _numbers(value: Any) -> list[float]:
         return [
             number
             for part in value
-            if type(part) in {int, float} or _is_form(part)
+            if type(part) in {int, float, list, tuple} or _is_form(part)
             for number in _numbers(part)
         ]
     if _is_form(value):
@@ -342,24 +467,48 @@ def _is_table(value: Any) -> bool:
     return type(value).__module__.startswith("pandas") and hasattr(value, "to_numpy")
 
 
-def spelled_out(value: Any, depth: int = 0) -> Any:
-    """A value as something that can be compared; None if it is nothing that is looked into."""
+def _labels(value: Any) -> list[Any]:
+    """What a table is aligned by."""
+    axes = value.axes if _is_table(value) and hasattr(value, "axes") else []
+    return [axis.to_numpy().tolist() for axis in axes]
+
+
+def spelled_out(value: Any, depth: int = 0) -> Spelled | None:
+    """The parts of a value, each to be compared; None if it is nothing that is looked into."""
     kind = type(value)
-    if kind in {int, float, str, bytes, bool, complex} or isinstance(value, np.generic):
-        return repr(value)
-    if kind in {list, tuple, set, frozenset, dict, range} and len(value) <= _LONG and depth < 4:
-        parts = value.items() if kind is dict else value
-        found = [spelled_out(part, depth + 1) for part in parts]
-        found = sorted(found) if kind in {set, frozenset} and None not in found else found
-        return None if None in found else repr(found)
+    if kind in _ATOMS or isinstance(value, np.generic):
+        return (repr(value),)
     if kind is np.ndarray and value.dtype.kind != "O" and value.size <= _LARGEST:
-        return repr((value.shape, value.tobytes()))
+        if value.size > _LONG or value.dtype.names:
+            return (repr((value.shape, value.tobytes())),)
+        return (repr(value.shape), *map(repr, value.reshape(-1).tolist()))
+    if kind.__module__ == "pandas.core.indexing":  # .loc of a table, and the like
+        return spelled_out(value.obj, depth)
     if _is_table(value) and value.size <= _LONG:
-        return spelled_out(value.to_numpy().tolist(), depth + 1)
+        return spelled_out([value.to_numpy().tolist(), _labels(value)], depth)
+    parts = _held(value)
+    if parts is None or len(parts) > _LONG or depth >= _DEEPEST:
+        return None
+    found = [spelled_out(part, depth + 1) for part in parts]
+    known = [part for part in found if part is not None]
+    if len(known) < len(found):
+        return None
+    known = sorted(known) if isinstance(value, (set, frozenset)) else known
+    return (f"{len(known)} parts", *(each for part in known for each in part))
+
+
+def _held(value: Any) -> Any:
+    """What a collection or a plain object holds; None of other objects."""
+    if isinstance(value, dict):
+        return [*value.items()]
+    if isinstance(value, (list, tuple, set, frozenset, range, deque)):
+        return [*value] if len(value) <= _LONG else value
+    if is_dataclass(value) or isinstance(value, types.SimpleNamespace):
+        return [*vars(value).items()] if hasattr(value, "__dict__") else None
     return None
 
 
-def out_of_sight(one: Met, other_data: Met, other_noise: Met) -> Place | None:
+def meeting_place(one: Met, other_data: Met, other_noise: Met) -> Place | None:
     """The first line where what moves with the data meets what moves with the noise.
 
     All three are of the same code: a run, its replay on other data, a run with other noise. Only
@@ -370,15 +519,45 @@ def out_of_sight(one: Met, other_data: Met, other_noise: Met) -> Place | None:
     for operand, spelled in one.spelled.items():
         number, turn, _ = operand
         others = [met.spelled.get(operand) for met in (other_data, other_noise)]
-        if len({each.get(number) for each in turns}) == 1 and None not in {spelled, *others}:
-            moves = (others[0] != spelled, others[1] != spelled)
-            moving.setdefault((number, turn), []).append(moves)
+        if len({each.get(number) for each in turns}) > 1 or None in others:
+            continue
+        if one.lines[number].function != LOOKUP and _is_mixed(spelled, *others):
+            return one.lines[number]
+        moves = (others[0] != spelled, others[1] != spelled)
+        moving.setdefault((number, turn), []).append(moves)
     for (number, _), rows in moving.items():
         data = {place for place, moves in enumerate(rows) if moves[0]}
         noise = {place for place, moves in enumerate(rows) if moves[1]}
         if data and noise and len(data | noise) > 1:
             return one.lines[number]
     return None
+
+
+def _is_mixed(one: Spelled, other_data: Any, other_noise: Any) -> bool:
+    """Whether one operand has numbers of the data beside noisy ones, or a text has both."""
+    if not len(one) == len(other_data) == len(other_noise):
+        return False
+    found = set()
+    for part, data, noise in zip(one, other_data, other_noise, strict=True):
+        moves = (part != data, part != noise)
+        if moves == (True, True) and part[0] in "'\"b":
+            return True
+        if part not in {"True", "False"}:
+            found.add(moves)
+    return {(True, False), (False, True)} <= found
+
+
+def decisions(other_data: Met, first: Met, *others: Met) -> Iterator[int]:
+    """Conditions on noisy numbers that are the same on other data; `others` have other noise."""
+    varying = set(first.noisy)
+    for met in others:
+        parts = [*first.numbers.items(), *first.spelled.items()]
+        known = met.numbers | met.spelled
+        varying |= {operand[0] for operand, part in parts if known.get(operand, part) != part}
+    for number, fell in first.truths.items():
+        before = first.starts[number]
+        if other_data.truths.get(number) == fell and any(before < n <= number for n in varying):
+            yield number
 
 
 def side_by_side(one: Met, other_data: Met, other_noise: Met) -> Iterator[Place]:
@@ -403,10 +582,11 @@ def _pairs(one: list[float], two: list[float]) -> Iterator[tuple[int, int, float
 
 
 @contextmanager
-def meetings(mechanism: Any) -> Iterator[Met]:
-    """The operands that met in the runs inside, by place and turn."""
+def meetings(mechanism: Any, inverted: int | None = None) -> Iterator[Met]:
+    """The operands that met in the runs inside, by place and turn; a condition may be inverted."""
     exchanged = [(f, _telling(f)) for f in written_functions(mechanism)]
     met = Met(frozenset(f.__name__ for f, code in exchanged if code is not None))
+    met.inverted = inverted
     token = _MET.set(met)
     try:
         for function, code in exchanged:
