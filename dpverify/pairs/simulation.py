@@ -121,7 +121,8 @@ def simulate(
 ) -> LeakyKernel:
     """Simulate a pair of distributions by leaky randomized response: return the kernel that does.
 
-    It maps the outcomes 0, 1, "U" and "V": those of the one input become `left`, of the other `right`.
+    It maps the outcomes 0, 1, "U" and "V", so that those of one input become `left` and those of
+    the other `right`.
 
     Ints and Fractions give an exact matrix of Fractions and residual 0; a float ε or δ then
     stands for the simplest rational e^ε or δ that rounds to it. Floats give a float matrix whose
