@@ -131,6 +131,7 @@ MISUSE = [
         "argument='mechanism' of subsampled must be given once, not twice",
     ),
     ("gauss(sigma=1)", "name='gauss' must be one of"),
+    ("gausian(sigma=1)", "Did you mean 'gaussian'?"),
     ("gaussian(sigma=0)", "sigma=0 must be positive"),
     ("gaussian(sigma=-1)", "sigma=-1 must be positive"),
     ("gaussian(sigma=nan)", "sigma=nan must be a real number"),
