@@ -254,9 +254,10 @@ class _Counts:
 
 def _shown(budget: Budgeted) -> object:
     """The budget as what it is: with δ = 0 it is pure."""
-    stated = getattr(budget, "guarantee", budget)
-    pure = isinstance(stated, ApproxDP) and stated.delta == 0
-    return PureDP(epsilon=stated.epsilon) if pure else stated
+    stated: object = getattr(budget, "guarantee", budget)
+    if isinstance(stated, ApproxDP) and stated.delta == 0:
+        return PureDP(epsilon=stated.epsilon)
+    return stated
 
 
 @dataclass(frozen=True, slots=True)

@@ -420,7 +420,7 @@ BAD = [
     ([*COMPOSE, "--plot", "no/where.png"], "plot='no/where.png' must be a file in"),
     ([*COMPOSE, "--xyz"], "--xyz must be an option of `dpverify compose`; --help lists them"),
     ([*COMPOSE, "--tolerence", "1"], "did you mean --tolerance?"),
-    (["noise"], "mechanism must be given: The kind of noise; dp-sgd plans a training run"),
+    (["noise"], "mechanism must be given: Which noise; dp-sgd plans a training run"),
     (["noise", "poisson", "--epsilon", "1"], "mechanism='poisson' must be one of: gaussian, "),
     (["noise", "gaussian", "--epsilon", "1"], "l2-sensitivity=None must be declared"),
     (["noise", "laplace", "--epsilon", "1"], "l1-sensitivity=None must be declared"),

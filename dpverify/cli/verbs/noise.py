@@ -48,9 +48,7 @@ class Kind(StrEnum):
 
 
 def noise(
-    mechanism: Annotated[
-        Kind, typer.Argument(help="The kind of noise; dp-sgd plans a training run.")
-    ],
+    mechanism: Annotated[Kind, typer.Argument(help="Which noise; dp-sgd plans a training run.")],
     epsilon: Annotated[float, number_option("The budget's ε, for all runs together.")],
     delta: Annotated[float, number_option("The budget's δ, for all runs together.")] = 0.0,
     times: Annotated[
