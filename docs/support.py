@@ -37,7 +37,7 @@ HEAD = """\
 
 Written by `python docs/support.py`, which asks the library; a test runs it again.
 
-- **certified**: both ends are known, and within two per cent of each other;
+- **certified**: both ends are known, and within two percent of each other;
 - **bracket**: both ends are known, and wider apart;
 - **upper**: an upper bound, and no lower one; **lower**: the other way round;
 - **–**: no answer: the library says why, by name, and never guesses.

@@ -6,7 +6,7 @@ from dpverify.errors import InvalidParameter
 
 
 class Relation(Enum):
-    """How one step between neighboring datasets changes the records.
+    """Which datasets are neighbors: one record added or removed, or one replaced.
 
     ADD_REMOVE: one dataset is the other with one record more.
     REPLACE_ONE: equally many records, one of them different.

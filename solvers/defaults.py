@@ -9,7 +9,7 @@ minimizes a bound on the excess risk under it.
   direction of curvature h by s/(h + λ), which costs h·s²/(2(h + λ)²) ≤ s²/(8λ). The minimum is at
   λ = R·s/2. It does not depend on how many records there are, which is private where records are
   added or removed.
-- Intercept. A constant feature c·R lengthens every record to R·√(1 + c²), and c = 1/4 costs 3 %.
+- Intercept. A constant feature c·R lengthens every record to R·√(1 + c²), and c = 1/4 costs 3%.
 - Gradients of classifiers. Clipped to a quarter of the longest one, C, each step moves the score of
   a record by at most a pace p = η·C·R. Noise adds up to a standard deviation of p·k·s/n in a score
   after k steps (p·k^(3/2)·s/n for pure budgets, which are shared out evenly), and k makes that 3/2:

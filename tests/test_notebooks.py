@@ -1,6 +1,7 @@
 """The example notebooks: kept without outputs, and run from top to bottom."""
 
 import json
+import runpy
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,16 @@ def test_there_are_three() -> None:
 def test_outputs_are_not_kept(path: Path) -> None:
     cells = json.loads(path.read_text("utf-8"))["cells"]
     assert not [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_its_cells_run_in_order(path: Path, tmp_path: Path) -> None:
+    """As one script, which needs no kernel: what a cell asserts holds."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    script = tmp_path / f"{path.stem}.py"
+    script.write_text("\n\n".join(code) + "\n", encoding="utf-8")
+    runpy.run_path(str(script), run_name="__main__")
 
 
 @pytest.mark.slow

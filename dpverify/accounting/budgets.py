@@ -53,7 +53,7 @@ Budget: TypeAlias = Guarantee | Budgeted | Iterable[Guarantee | Budgeted]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackRisk:
-    """What telling two neighbors apart may achieve, whoever attacks.
+    """A limit on how well any attacker may tell two neighbors apart, used as a budget.
 
     `advantage`: by how much the true-positive rate of any test may exceed its false-positive rate;
     or `true_positive_rate`: the most that a test may have at `false_positive_rate`. Noise for a

@@ -11,7 +11,7 @@ from dpverify.accounting.adaptive.batches import no_games
 from dpverify.accounting.budgets import Budget, Budgeted, as_budget
 from dpverify.accounting.parts import Composable
 from dpverify.errors import InvalidParameter, as_count, as_positive, check_flag
-from dpverify.guarantees import Bracket
+from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.neighbors import Relation
 from dpverify.waiting import telling
 
@@ -253,7 +253,11 @@ class _Counts:
 
 
 def _shown(budget: Budgeted) -> object:
-    return getattr(budget, "guarantee", budget)
+    """The budget as what it is: with δ = 0 it is pure."""
+    stated: object = getattr(budget, "guarantee", budget)
+    if isinstance(stated, ApproxDP) and stated.delta == 0:
+        return PureDP(epsilon=stated.epsilon)
+    return stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +357,10 @@ class _Search:
         noise = trial.noise * factor
         if not 1 / _FARTHEST <= noise <= _FARTHEST:
             why = self.never if factor > 1 else "even the least noise is more than enough"
-            raise InvalidParameter(f"budget={_shown(self.budget)!r} must fit the mechanism: {why}")
+            stated = _shown(self.budget)
+            if factor > 1 and isinstance(stated, PureDP):
+                why += "; noise such as Gaussian noise needs a δ above 0"
+            raise InvalidParameter(f"budget={stated!r} must fit the mechanism: {why}")
         return self.trial(noise, _COARSE)
 
     def narrowed(self, low: _Trial, high: _Trial, precision: float) -> tuple[_Trial, _Trial]:

@@ -70,13 +70,13 @@ class GaussianSummary:
         return GaussianDP(self.mu.upper)
 
     def __str__(self) -> str:
-        but = "" if self.leak == 0 else f" but for an event of probability {as_given(self.leak)}"
+        but = "" if self.leak == 0 else f" except on an event of probability {as_given(self.leak)}"
         if math.isinf(self.mu.upper):
             known = "dominates" if math.isinf(self.mu.lower) else "is known to dominate"
             return f"no Gaussian curve {known}{but}"
         mu, regret = (rounded_up(each.upper) for each in (self.mu, self.regret))
         if self._is_exact:
-            return f"μ ≤ {mu}{but}, which says it all"
+            return f"μ ≤ {mu}{but}, with nothing lost"
         return f"μ ≤ {mu}{but}, which overstates how often a guess is right by at most {regret}"
 
     @property

@@ -196,7 +196,7 @@ class Risk:
         """
         told = {"advantage of the best test": self.advantage()}
         for alarm in _SHOWN:
-            name = f"true-positive rate at {100 * alarm:g} % false positives"
+            name = f"true-positive rate at {100 * alarm:g}% false positives"
             told[name] = self.true_positive_rate(alarm)
         told["right guesses, after a coin toss"] = self.success()
         rows = "".join(

@@ -255,9 +255,9 @@ class _Finding:
             shown = str(self.float_leak).replace("\n", "\n  ")
             lines.insert(
                 0,
-                "FLOATING-POINT LEAK: the bits of the outputs break the claim. It is judged by "
-                "itself, and does not refute the claim about real numbers; with arithmetic='float' "
-                f"(--arithmetic float on the command line) it does\n  {shown}",
+                "FLOATING-POINT LEAK: the bits of the outputs break the claim. The claim is about "
+                "real numbers, so this does not refute it; to make it count, pass "
+                f"arithmetic='float' (--arithmetic float on the command line)\n  {shown}",
             )
         return "".join(f"\n{line}" for line in lines)
 

@@ -263,7 +263,7 @@ def _digest(mechanism: Callable[..., Any]) -> str | None:
 def _data(schema: dict[str, Any]) -> str:
     """What the data are, and which of them are neighbors, by what was checked."""
     low, high = schema["sizes"]
-    count = f"{low}" if low == high else f"{low} to {high}"
+    count = f"{low} or more" if high is None else f"{low}" if low == high else f"{low} to {high}"
     what = ("answer" if schema["relation"] == "move" else "record") + "s" * (count != "1")
     if schema["slots"] is None:
         of = f"one of {len(schema['values'])} values"

@@ -29,8 +29,11 @@ EXTRAS = {
     "diffprivlib": "diffprivlib",
     "distributed": "dask",
     "hypothesis": "testing",
+    "opacus": "torch",
     "opendp": "opendp",
+    "pyarrow": "parquet",
     "pytest": "testing",
+    "z3": "certify",
 }
 _PACKAGES = {"flint": "python-flint", "sklearn": "scikit-learn"}
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
@@ -83,6 +86,8 @@ def _misuse(error: BaseException) -> str | None:
         case ImportError() if (broken := _broken(error)) is not None:
             reason = f"{type(error).__name__}: {error}"
             return f"module={broken!r} must be importable for this, and it is broken: {reason}"
+        case Exception(__cause__=ImportError() as cause):  # told on by whoever tried the import
+            return _misuse(cause)
         case _:
             return objection(error)
 

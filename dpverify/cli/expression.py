@@ -67,8 +67,12 @@ def _call(node: ast.Call, stated: str) -> "Composable":
 
     name = ast.unparse(node.func)
     if name not in MECHANISMS and name not in GUARANTEES:
-        known = ", ".join((*MECHANISMS.names, *GUARANTEES))
-        raise InvalidParameter(f"name={name!r} must be one of: {known}")
+        from difflib import get_close_matches  # noqa: PLC0415  # for this sentence only
+
+        known = (*MECHANISMS.names, *GUARANTEES)
+        near = get_close_matches(name, known, n=1)
+        hint = f". Did you mean {near[0]!r}?" if near else ""
+        raise InvalidParameter(f"name={name!r} must be one of: {', '.join(known)}{hint}")
     maker: Callable[..., Composable] = GUARANTEES.get(name) or MECHANISMS[name]
     accepted = list(signature(maker).parameters)
     given: dict[str, Any] = {}

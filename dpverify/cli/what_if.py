@@ -1,5 +1,7 @@
-"""What the verbs `compose` and `noise` share: the grid of answers on their pages."""
+"""What `compose` and `noise` share: unstated sensitivities, and the grid of their pages."""
 
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -18,6 +20,12 @@ Accuracy: TypeAlias = Annotated[
     Path | None,
     typer.Option(help="For --report: CSV with columns noise and accuracy, as measured."),
 ]
+
+_SENSITIVITIES = {
+    "l1_sensitivity": "ℓ1 sensitivity",
+    "l2_sensitivity": "ℓ2 sensitivity",
+    "sensitivity": "sensitivity",
+}
 
 
 def measured(path: Path | None, report: Path | None) -> tuple[tuple[float, float], ...]:
@@ -59,3 +67,16 @@ def grid(
         return what_if(
             parts, relation, delta, seconds=limit, accuracy=accuracy, known=known, told=told
         )
+
+
+def unstated(parts: Iterable[tuple[object, int]]) -> list[str]:
+    """Sensitivities that the expression does not give, each with the default that stands for it."""
+    found: dict[str, None] = {}
+    for part, _ in parts:
+        inner = part
+        while is_dataclass(inner):
+            for field in fields(inner):
+                if field.name in _SENSITIVITIES and getattr(inner, field.name) == field.default:
+                    found[f"{_SENSITIVITIES[field.name]} {field.default:g}"] = None
+            inner = getattr(inner, "mechanism", None)
+    return list(found)

@@ -49,7 +49,7 @@ SECONDS = 60.0
 def check_disclosure(
     document: str | Path | Disclosure | dict[str, Any], *, seconds: float = SECONDS
 ) -> Review:
-    """What holds of a disclosure, or of an entry of the public registry: a file, or its values.
+    """Check a disclosure, or an entry of the public registry: a file, or its values.
 
     Files of evidence are looked for beside the document, and nowhere else. Nothing is executed.
 

@@ -220,7 +220,7 @@ class Exhibit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disclosure:
-    """Everything that is said of one release.
+    """A document that says what one release promises, and on what evidence.
 
     >>> import dpverify as dpv
     >>> spent = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(dpv.Gaussian(50.0))

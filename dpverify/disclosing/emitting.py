@@ -51,7 +51,7 @@ def disclose(  # noqa: PLR0913  # all that a document rests on
     dataset: str | None = None,
     tolerance: float = TOLERANCE,
 ) -> Disclosure:
-    """The disclosure of a release: an accountant, a ledger, a fitted model, or an evidence file.
+    """Make the disclosure of an accountant, a ledger, a fitted model, or an evidence file.
 
     `relation` and `delta` are needed where the subject does not state them. `given` is what only
     people know, by section, as in the document: product, unit, data, trust, composition, defenses

@@ -32,7 +32,7 @@ _NOTHING_HIDDEN = GaussianDP(mu=math.inf)
 
 
 def from_dp_event(event: Any, *, relation: Relation) -> Accountant:  # noqa: ANN401  # a foreign type
-    """The accountant of a `dp_accounting` event, of an accountant's `ledger`, or of a plan's event.
+    """An accountant of a `dp_accounting` event, an accountant's `ledger`, or a plan's event.
 
     An event's noise multiplier is the noise over the norm C of *one record's* contribution. Adding
     or removing a record moves a sum by C, replacing one by 2·C, and that is what is composed.

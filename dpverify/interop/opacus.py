@@ -12,7 +12,7 @@ from dpverify.neighbors import Relation
 
 
 def from_opacus(history: Any, *, relation: Relation = Relation.ADD_REMOVE) -> Accountant:  # noqa: ANN401
-    """The accountant of an Opacus accountant, or of its `history`.
+    """An accountant of the steps that Opacus recorded: its accountant, or its `history`.
 
     A history lists (noise multiplier, sample rate, number of steps), for Poisson batches.
 

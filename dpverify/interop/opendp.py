@@ -54,7 +54,7 @@ def from_opendp_history(
     delta: float | None = None,
     order: float | None = None,
 ) -> Accountant:
-    """The accountant of OpenDP measurements that were run, each at distance `d_in`.
+    """An accountant of OpenDP measurements that were run, each at distance `d_in`.
 
     `history` is a measurement or an iterable of them; what each costs is what its privacy map says
     of two inputs `d_in` apart, which is for the caller to match with `relation`. A measurement that

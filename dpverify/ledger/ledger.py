@@ -67,7 +67,7 @@ class Receipt(AbstractContextManager["Receipt"]):
 
 
 class Ledger:
-    """The budgets of one file, by dataset; all that is spent from them is written there first.
+    """Budgets of datasets, kept in one file; every charge is written there before a release.
 
     Several processes may use the file at once. See `dpverify/ledger/store.py` for what it
     survives, and `Filter` for how requests are charged.

@@ -58,9 +58,9 @@ def percent(share: float) -> str:
     """How much of a budget is spent, rounded up.
 
     >>> percent(0.1 + 0.2), percent(1 / 3), percent(0.99999)
-    ('30 %', '33.34 %', '100 %')
+    ('30%', '33.34%', '100%')
     """
-    return f"{as_given(_upwards(share, 4, scale=100))} %"
+    return f"{as_given(_upwards(share, 4, scale=100))}%"
 
 
 def _upwards(amount: Amount, digits: int, scale: int = 1) -> float:

@@ -21,7 +21,7 @@ from dpverify.theorems import ANALYTIC_GAUSSIAN
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(Described):
-    """N(0, σ²) on every coordinate of an answer of declared ℓ2 sensitivity: (Δ/σ)-GDP.
+    """Gaussian noise N(0, σ²) on every coordinate of an answer of ℓ2 sensitivity Δ: (Δ/σ)-GDP.
 
     `data` is the query's answer, a number or an array; neighboring datasets give answers within
     `l2_sensitivity` of each other, as the floats that they are.

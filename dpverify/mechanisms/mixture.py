@@ -14,7 +14,7 @@ from dpverify.theorems import GAUSSIAN_MIXTURE, Theorem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianMixture(Described):
-    """N(0, σ²I) on an answer that a record's presence moves by at most cᵢ, with probability wᵢ.
+    """Gaussian noise on an answer that a record moves by at most cᵢ, with probability wᵢ.
 
     Which of the shifts it is may depend on coins, not on outputs. A user with two records on a
     Poisson sample of rate q, for example, moves a sum by 0, 1 or 2 clipping norms with the

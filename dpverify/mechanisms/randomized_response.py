@@ -37,7 +37,7 @@ _LARGEST = 2000  # ε up to which the table of many categories is exact
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Described):
-    """The true one of k categories with odds e^ε against each other one: ε-DP.
+    """Report one of k categories, the true one with odds e^ε against each other one: ε-DP.
 
     `data` is a category, from 0 to k − 1, or an array of them, each answered independently:
     neighboring datasets then differ in one entry.
@@ -127,7 +127,7 @@ class RandomizedResponse(Described):
 
 @dataclass(frozen=True, slots=True)
 class LeakyRandomizedResponse(Described):
-    """A bit, given away with probability δ and put to randomized response otherwise: (ε, δ)-DP.
+    """Give a bit away with probability δ, and use randomized response otherwise: (ε, δ)-DP.
 
     `data` is 0 or 1, or an array of them, each answered independently: neighboring datasets then
     differ in one entry. Outputs 0 and 1 are responses; 2 and 3 give a 0 and a 1 away. No

@@ -119,7 +119,10 @@ def simulate(
     *,
     outcomes: Sequence[object] | None = None,
 ) -> LeakyKernel:
-    """The kernel F from 0, 1, "U", "V" with F(U) = left and F(V) = right.
+    """Simulate a pair of distributions by leaky randomized response: return the kernel that does.
+
+    It maps the outcomes 0, 1, "U" and "V", so that those of one input become `left` and those of
+    the other `right`.
 
     Ints and Fractions give an exact matrix of Fractions and residual 0; a float ε or δ then
     stands for the simplest rational e^ε or δ that rounds to it. Floats give a float matrix whose

@@ -144,8 +144,8 @@ def _meaning(advantage: float | None, unit: ProtectedUnit) -> str:
         "replace-one": f"which of two given values {what} {does}",
     }.get(unit.relation or "", "which of two neighboring datasets was used")
     return (
-        f"Whoever guesses {guess}, knowing everything else, is right at most {success} % of the "
-        "time; a coin toss is right 50 %."
+        f"Whoever guesses {guess}, knowing everything else, is right at most {success}% of the "
+        "time; a coin toss is right 50%."
     )
 
 
@@ -205,7 +205,7 @@ def _detection(disclosure: Disclosure) -> str | None:
     alarm = f"{Decimal(repr(found.false_positive_rate)) * 100:f}"
     alarm = alarm.rstrip("0").rstrip(".") if "." in alarm else alarm
     right = rounded_up(100 * rate.upper, digits=3)
-    return f"with {alarm} % false alarms, it finds at most {right} % of what it looks for"
+    return f"with {alarm}% false alarms, it finds at most {right}% of what it looks for"
 
 
 def _mechanisms(disclosure: Disclosure) -> str | None:

@@ -178,7 +178,7 @@ def wealth_figure(history: Sequence[Progress], level: float) -> "Figure":
         drawstyle="steps-post",
         marker="o",
         markersize=3,
-        label="wealth of the bets",
+        label="powers of ten won",
     )
     axes.axhline(
         -np.log10(level),
@@ -188,7 +188,7 @@ def wealth_figure(history: Sequence[Progress], level: float) -> "Figure":
     )
     axes.set(
         xlabel="draws on each side",
-        ylabel="powers of ten won against the claim",
+        ylabel="wealth of the bets, in powers of ten",
         title="Betting against the claim",
     )
     _finish(axes)

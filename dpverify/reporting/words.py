@@ -103,7 +103,7 @@ def meaning(
 
     >>> from dpverify.guarantees import PureDP
     >>> print(meaning(PureDP(1.0), relation=Relation.ADD_REMOVE).splitlines()[0])
-    Someone who is 50 % sure that you are in the data can become at most 73.2 % sure.
+    Someone who is 50% sure that you are in the data can become at most 73.2% sure.
     """
     spent = as_accountant(subject, relation)
     prior = as_between("prior", prior, 0.0, 1.0)
@@ -185,17 +185,17 @@ def _percent(share: Decimal) -> str:
     """A share in per cent, in full.
 
     >>> _percent(Decimal("0.001234")), _percent(Decimal("0.50"))
-    ('0.1234 %', '50 %')
+    ('0.1234%', '50%')
     """
     percent = (100 * share).normalize()
-    return f"{percent:f} %" if percent == 0 or percent > _TINY else f"{percent:e} %"
+    return f"{percent:f}%" if percent == 0 or percent > _TINY else f"{percent:e}%"
 
 
 def _percent_at_most(share: float) -> str:
     """A share in per cent, rounded up: one decimal, more where it is small or next to 100.
 
     >>> _percent_at_most(0.73105), _percent_at_most(2.7e-6), _percent_at_most(0.99996)
-    ('73.2 %', '0.00027 %', '99.996 %')
+    ('73.2%', '0.00027%', '99.996%')
     """
     exact = 100 * _decimal(share)
     for decimals in range(1, _MOST_DECIMALS):

@@ -144,7 +144,7 @@ def test_where_no_gaussian_curve_dominates() -> None:
     assert found.regret.upper == pytest.approx(1 / (1 + math.e), rel=1e-5)
     leaky = dpv.risk(dpv.ApproxDP(1.0, 1e-6)).gaussian_summary(leak=1e-6)
     assert leaky.mu.upper == pytest.approx(2 * norm.ppf(math.e / (1 + math.e)), rel=1e-3)
-    assert "but for an event of probability 1e-06" in str(leaky)
+    assert "except on an event of probability 1e-06" in str(leaky)
     assert "regret in" in leaky._repr_html_()
     far = spent(dpv.Subsampled(dpv.Gaussian(sigma=0.8), rate=0.1)).gaussian_summary()
     assert str(far) == "no Gaussian curve is known to dominate"
@@ -193,7 +193,7 @@ def test_what_leaks_anyway_is_not_regretted() -> None:
     assert more.regret.width <= 1e-3
     only = spent(dpv.ApproxDP(0.0, 0.3)).gaussian_summary(leak=0.3)
     assert only.mu.upper == only.regret.upper == 0
-    assert str(only) == "μ ≤ 0 but for an event of probability 0.3, which says it all"
+    assert str(only) == "μ ≤ 0 except on an event of probability 0.3, with nothing lost"
 
 
 def test_regret_is_at_most_what_the_best_guess_errs() -> None:
@@ -204,13 +204,13 @@ def test_little_regret_next_to_little_gain_is_told() -> None:
     found = spent(dpv.PureDP(1e-13)).gaussian_summary()
     assert found.regret.lower > 0.1 * math.tanh(5e-14)
     assert "overstates" in str(found)
-    assert "says it all" in str(spent(dpv.Gaussian(sigma=20_000.0)).gaussian_summary())
+    assert "nothing lost" in str(spent(dpv.Gaussian(sigma=20_000.0)).gaussian_summary())
 
 
 @pytest.mark.parametrize("leak", ["1e-10", "1e-08", "0.01"])
 def test_a_leak_is_told_as_given(leak: str) -> None:
     found = spent(dpv.PureDP(1.0)).gaussian_summary(leak=float(leak))
-    assert f"but for an event of probability {leak}," in str(found)
+    assert f"except on an event of probability {leak}," in str(found)
 
 
 def test_nothing_learned_and_everything_leaked() -> None:

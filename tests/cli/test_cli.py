@@ -76,6 +76,15 @@ def test_bounds_are_rounded_towards_safety_and_given_numbers_not_at_all(
     assert "within ε = 1, δ = 1.00000049e-06: spends" in capsys.readouterr().out
 
 
+def test_compose_says_which_sensitivities_it_took_for_granted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    parts = "subsampled(gaussian(5), rate=0.1) + laplace(scale=9, l1_sensitivity=2)"
+    assert run(["compose", parts, "--epsilon", "1", *RELATION, "--json"]) == 0
+    assumes = json.loads(capsys.readouterr().out)["delta"]["assumes"]
+    assert [each for each in assumes if "sensitivity" in each] == ["ℓ2 sensitivity 1"]
+
+
 def test_compose_for_delta(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(["compose", "pure(epsilon=1)", "--epsilon", "0", *RELATION], capsys)
     delta = found["delta"]
@@ -122,6 +131,7 @@ MISUSE = [
         "argument='mechanism' of subsampled must be given once, not twice",
     ),
     ("gauss(sigma=1)", "name='gauss' must be one of"),
+    ("gausian(sigma=1)", "Did you mean 'gaussian'?"),
     ("gaussian(sigma=0)", "sigma=0 must be positive"),
     ("gaussian(sigma=-1)", "sigma=-1 must be positive"),
     ("gaussian(sigma=nan)", "sigma=nan must be a real number"),
@@ -207,7 +217,7 @@ def test_misuse_of_an_expression(
             "epsilon=-1.0 must be at least 0",
         ),
         (["noise", "gaussian", "--epsilon", "-1", *L2], "epsilon=-1.0 must be at least 0"),
-        (["noise", "gaussian", "--epsilon", "1", *L2], "no noise is enough"),
+        (["noise", "gaussian", "--epsilon", "1", *L2], "budget=PureDP(epsilon=1.0) must fit"),
         (
             ["noise", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--times", "0", *L2],
             "times=0 must",
@@ -364,7 +374,7 @@ def test_noise_prints_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in ("compose", "noise", "audit", "prove", "demo"):
+    for verb in ("compose", "noise", "audit", "prove", "demo", "ledger"):
         assert run([verb, "--help"]) == 0
         assert "Example: dpverify" in capsys.readouterr().out.replace("\n", " ")
 

@@ -10,14 +10,17 @@ import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import dpverify as dpv
+from dpverify.auditing.sampling.processes import Stopped
 from dpverify.cli import exits, main, run
-from dpverify.cli.verbs import compose, fit
+from dpverify.cli.verbs import compose, demo, fit
 from proofs.support import catalog
+from proofs.support.form import BrokenProof
 
 ROOT = Path(__file__).parents[2]
 
@@ -111,6 +114,16 @@ def test_what_is_missing_is_said(
     assert f"pip install {package}" in told(COMPOSE, 2, capsys)
 
 
+def test_what_is_missing_for_somebody_else_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: str) -> None:
+        raise BrokenProof("a file raises") from ModuleNotFoundError(name="sympy")
+
+    monkeypatch.setattr(compose, "parse", broken)
+    assert "pip install sympy" in told(COMPOSE, 2, capsys)
+
+
 def test_every_extra_exists() -> None:
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert set(exits.EXTRAS.values()) <= set(listed["project"]["optional-dependencies"])
@@ -172,6 +185,19 @@ def test_an_interrupted_fit_says_that_no_model_was_written(
     said = "dpverify: interrupted while reading and fitting: no model was written\n"
     assert told(line, 130, capsys) == said
     assert not (folder / "data.model.json").exists()
+
+
+def test_an_interrupted_demonstration_ends(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    partial = SimpleNamespace(stopped=Stopped(why="interrupt", reason="interrupted"))
+    stories = {"first": lambda: SimpleNamespace(lines=("read", partial)), "second": None}
+    monkeypatch.setattr(demo, "_example", lambda: SimpleNamespace(STORIES=stories))
+    assert run(["demo", "--report", "page.html"]) == 130
+    shown = capsys.readouterr()
+    assert "read" in shown.out
+    assert "second" not in shown.out
+    assert not (folder / "page.html").exists()
 
 
 def test_proofs_until_an_interrupt_are_shown(
@@ -394,7 +420,7 @@ BAD = [
     ([*COMPOSE, "--plot", "no/where.png"], "plot='no/where.png' must be a file in"),
     ([*COMPOSE, "--xyz"], "--xyz must be an option of `dpverify compose`; --help lists them"),
     ([*COMPOSE, "--tolerence", "1"], "did you mean --tolerance?"),
-    (["noise"], "mechanism must be given: Which noise"),
+    (["noise"], "mechanism must be given: Which noise; dp-sgd plans a training run"),
     (["noise", "poisson", "--epsilon", "1"], "mechanism='poisson' must be one of: gaussian, "),
     (["noise", "gaussian", "--epsilon", "1"], "l2-sensitivity=None must be declared"),
     (["noise", "laplace", "--epsilon", "1"], "l1-sensitivity=None must be declared"),

@@ -91,7 +91,7 @@ def test_labels_are_shown_as_they_are(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert run(["ledger", "open", file, *BUDGET, "--dataset", "[/b]\\"]) == 0
-    assert "[/b]\\: 0 % of ε" in capsys.readouterr().out
+    assert "[/b]\\: 0% of ε" in capsys.readouterr().out
     spend = ["ledger", "spend", file, "gaussian(sigma=50)", "--dataset", "main", "--label", label]
     assert run(spend) == 0
     assert run(["ledger", "history", file]) == 0

@@ -33,7 +33,7 @@ def test_the_card_says_what_is_promised_and_what_it_means() -> None:
     # Randomized response with e^ε = e is right with probability e/(1+e) = 0.7311.
     assert shown.meaning == (
         "Whoever guesses whether one record is in the data, knowing everything else, is right at "
-        "most 73.2 % of the time; a coin toss is right 50 %."
+        "most 73.2% of the time; a coin toss is right 50%."
     )
     facts = {fact.heading: fact for fact in shown.facts}
     assert not facts["Floats"].stated

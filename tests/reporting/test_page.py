@@ -137,7 +137,7 @@ def refutation() -> dpv.Verdict:
 @pytest.mark.parametrize(
     ("row", "stacks"),
     [
-        (("right", "598", "1,000", "59.8 %"), False),
+        (("right", "598", "1,000", "59.8%"), False),
         (("certify", "Is it proved for all neighbors?", "an answer of some length"), True),
         (("x", "a text that is long, but beside one other there is room for it on a phone"), False),
         (("1", "2", "3", "4", "5", "6"), True),

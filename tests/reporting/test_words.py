@@ -18,25 +18,25 @@ ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 def test_a_limit_on_belief_is_told() -> None:
     first, second, assumed = dpv.meaning(dpv.PureDP(1.0), relation=ADD).splitlines()
     assert first == (
-        "Someone who is 50 % sure that you are in the data can become at most 73.2 % sure."
+        "Someone who is 50% sure that you are in the data can become at most 73.2% sure."
     )
     assert second == (
-        "A test for being in the data that is wrong about 5 % of those outside finds at most 13.6 "
-        "% of those inside."
+        "A test for being in the data that is wrong about 5% of those outside finds at most 13.6% "
+        "of those inside."
     )
     assert "knows everything else" in assumed
 
 
 def test_without_a_limit_a_guess_is_told() -> None:
     first = dpv.meaning(dpv.GaussianDP(1.0), relation=REPLACE, prior=0.1).splitlines()[0]
-    assert first.startswith("Someone who is 10 % sure which of two records is yours, and guesses")
-    assert first.endswith("90 % without the release.")
+    assert first.startswith("Someone who is 10% sure which of two records is yours, and guesses")
+    assert first.endswith("90% without the release.")
 
 
 @pytest.mark.parametrize("mu", [0.01, 0.5, 2.0, 30.0])
 def test_no_sentence_says_less_than_the_risk(mu: float) -> None:
     spent = dpv.Accountant(relation=ADD).compose(dpv.GaussianDP(mu))
-    shares = [float(n) for n in re.findall(r"at most ([\d.]+) %", dpv.meaning(spent))]
+    shares = [float(n) for n in re.findall(r"at most ([\d.]+)%", dpv.meaning(spent))]
     risks = [spent.risk.success(0.5).upper, spent.true_positive_rate(0.05).upper]
     for share, risk in zip(shares, risks, strict=True):
         assert 0.0 <= share - 100 * risk <= 0.1 + 1e-9
@@ -45,7 +45,7 @@ def test_no_sentence_says_less_than_the_risk(mu: float) -> None:
 @pytest.mark.parametrize("prior", [0.001234, 1e-6, 0.0501, 0.29, 0.999, 0.9999, 1 - 1e-9])
 def test_a_prior_is_told_as_given_and_nobody_becomes_certain(prior: float) -> None:
     first = dpv.meaning(dpv.PureDP(1.0), relation=ADD, prior=prior).splitlines()[0]
-    given, sure = (Fraction(n) / 100 for n in re.findall(r"([\d.]+) %", first))
+    given, sure = (Fraction(n) / 100 for n in re.findall(r"([\d.]+)%", first))
     assert float(given) == prior
     exact = prior * math.e / (1 - prior + prior * math.e)
     assert exact * (1 - 1e-12) <= sure < 1
@@ -54,7 +54,7 @@ def test_a_prior_is_told_as_given_and_nobody_becomes_certain(prior: float) -> No
 
 def test_nothing_learned_is_told_as_nothing() -> None:
     first = dpv.meaning(dpv.PureDP(0.0), relation=ADD, prior=0.9).splitlines()[0]
-    assert first.endswith("can become at most 90 % sure.")
+    assert first.endswith("can become at most 90% sure.")
 
 
 def test_what_a_number_rests_on_is_told() -> None:
@@ -109,7 +109,7 @@ def test_what_was_told_can_be_kept() -> None:
 def test_notebooks_show_words_and_pictures() -> None:
     told = dpv.meaning(dpv.PureDP(1.0), relation=ADD)
     shown = told._repr_html_()
-    assert shown.startswith("<p>Someone who is 50 % sure")
+    assert shown.startswith("<p>Someone who is 50% sure")
     assert shown.count("<svg") == 1
     assert len(shown) < 60_000
     table = dpv.risk(dpv.PureDP(1.0))._repr_html_()

@@ -151,14 +151,14 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
         verdict = replace(shown, level=level, samples=search.used - drawn)
         if isinstance(verdict, Refuted) and minimize and verdict.stopped is None and until is None:
             verdict = _simplified(verdict, trial, search, schema, fixed)
-    pair = _pair_told(verdict, trial)
+    pair = () if isinstance(verdict, Refuted) else (_pair_told(trial),)  # else the witness has it
     disk = () if kept is None else kept.journal.notes
     return replace(
         verdict,
         samples=verdict.samples + drawn,
         seconds=time.perf_counter() - start,
         tried=(*verdict.tried, told),
-        notes=tuple(dict.fromkeys([*verdict.notes, *disk, pair, *assumptions(target, claim)])),
+        notes=tuple(dict.fromkeys([*verdict.notes, *disk, *pair, *assumptions(target, claim)])),
     )
 
 
@@ -213,10 +213,9 @@ def _simplified(
     return replace(shrinking.confirmed(), notes=notes)
 
 
-def _pair_told(verdict: Verdict, trial: PairTrial) -> str:
+def _pair_told(trial: PairTrial) -> str:
     """The pair that was judged, as far as it fits a line."""
-    where = trial.candidate if verdict.witness is None else verdict.witness
-    texts = [canonical(data) for data in (where.left, where.right)]
+    texts = [canonical(data) for data in (trial.candidate.left, trial.candidate.right)]
     left, right = (t if len(t) <= _SHOWN else f"{t[:_SHOWN]}…" for t in texts)
     return f"the pair that looked worst: left {left}, right {right}"
 

@@ -1,6 +1,7 @@
 """`dpverify compose`: what do these parts cost together?"""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +24,7 @@ from dpverify.cli.output import (
     print_json,
     progress,
 )
-from dpverify.cli.what_if import Accuracy, grid, measured
+from dpverify.cli.what_if import Accuracy, grid, measured, unstated
 from dpverify.errors import InvalidParameter
 from dpverify.plain import plain
 
@@ -76,6 +77,7 @@ def compose(
         exact, table = _asked(accountant, delta, epsilon, tolerance, seconds)
         with time_limit(seconds):
             summary = _summary(accountant)
+            exact = replace(exact, assumes=(*unstated(parts), *exact.assumes))
             answer = _answer(expression, accountant, exact, table, summary)
         answer["interrupted"] = is_interrupted()
         if answer["interrupted"]:  # what is known by now; no pictures
@@ -248,13 +250,15 @@ def _show(
         f"{as_given(table.at)} ({accountant.relation.value}); certainly not below "
         f"{rounded_down(exact.lower, digits=8)}"
     )
-    screen.print()
-    screen.print(rules(table, screen.width))
+    if table.rows:
+        screen.print()
+        screen.print(rules(table, screen.width))
     if table.skipped:
         names = ", ".join(table.skipped)
         screen.print(f"no time was left for: {names}", style="dim", markup=False)
-    screen.print(f"\n{guess(accountant)}", markup=False)
-    screen.print(icons(*right_guesses(accountant), screen.width), style="dim", markup=False)
-    screen.print(f"As Gaussian DP: {summary}.", markup=False)
+    if table.rows or exact.lower > 0:  # else there is nothing to put in other words
+        screen.print(f"\n{guess(accountant)}", markup=False)
+        screen.print(icons(*right_guesses(accountant), screen.width), style="dim", markup=False)
+        screen.print(f"As Gaussian DP: {summary}.", markup=False)
     for assumption in exact.assumes:
         screen.print(f"assumes: {assumption}", style="dim", markup=False)

@@ -46,6 +46,8 @@ def demo(
             told.append(story())
         for line in told[-1].lines:
             _show(screen, line)
+        if any(map(_was_interrupted, told[-1].lines)):
+            raise KeyboardInterrupt
     screen.print()
     screen.print("5. What was promised, as a document that anybody can check", style="bold cyan")
     run = next(each.kept["run"] for each in told if "run" in each.kept)
@@ -61,6 +63,12 @@ def demo(
     if json:
         disclosure = [str(file) for file in files]
         print_json({"version": 1, **page.data, "disclosure": disclosure, "report": str(report)})
+
+
+def _was_interrupted(line: object) -> bool:
+    """Whether a line is the partial verdict that an audit gives when the user stops it."""
+    stopped = getattr(line, "stopped", None)
+    return stopped is not None and stopped.why == "interrupt"
 
 
 def _example() -> ModuleType:

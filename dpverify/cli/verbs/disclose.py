@@ -49,7 +49,8 @@ def disclose(
         Path | None, typer.Option(help="YAML with what only people know: product, unit, trust, …")
     ] = None,
     evidence: Annotated[
-        list[Path] | None, typer.Option(help="File of evidence; may be given several times.")
+        list[Path] | None,
+        typer.Option(metavar="<path>", help="File of evidence; may be given several times."),
     ] = None,
     arithmetic: Annotated[
         str | None, typer.Option(help="How the noise was computed, in words.")

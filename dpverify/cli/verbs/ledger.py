@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 group = typer.Typer(
     help="A budget in a file: open it once, spend from it before each release.",
+    epilog="Example: dpverify ledger open budget.ledger --epsilon 3 --relation add-remove",
     rich_markup_mode=None,
     invoke_without_command=True,
     add_completion=False,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -23,7 +23,7 @@ from dpverify.cli.output import (
     print_json,
     progress,
 )
-from dpverify.cli.what_if import Accuracy, grid, measured
+from dpverify.cli.what_if import Accuracy, grid, measured, unstated
 from dpverify.errors import InvalidParameter, check_between
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.neighbors import Relation
@@ -48,7 +48,7 @@ class Kind(StrEnum):
 
 
 def noise(
-    mechanism: Annotated[Kind, typer.Argument(help="Which noise.")],
+    mechanism: Annotated[Kind, typer.Argument(help="Which noise; dp-sgd plans a training run.")],
     epsilon: Annotated[float, number_option("The budget's ε, for all runs together.")],
     delta: Annotated[float, number_option("The budget's δ, for all runs together.")] = 0.0,
     times: Annotated[
@@ -257,7 +257,7 @@ class Written:
         with progress(f"writing {self.report}"):
             page = noise_page(
                 dpv.Accountant(relation=self.relation).compose(part, times=times),
-                spent,
+                replace(spent, assumes=(*unstated(run), *spent.assumes)),
                 verdict=headline,
                 lead=f"All runs together stay within {_words(budget)}, the most that it allows.",
                 grid=points,

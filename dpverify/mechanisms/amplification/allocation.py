@@ -81,7 +81,7 @@ class RandomAllocation(Described):
 
 @dataclass(frozen=True, slots=True)
 class Shuffled(Described):
-    """One epoch: the records in random order, cut into `batches`, and `mechanism` on each in turn.
+    """A shuffled epoch: records in random order, cut into `batches`, and `mechanism` on each.
 
     Every record is in one batch, and all batches are released. Compose it `times=` the number of
     epochs, each in a fresh order. The number of records is public: REPLACE_ONE only. The

@@ -22,7 +22,7 @@ _TRIED = 400  # numbers of last steps that are tried, in geometric progression
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastIterate(Described):
-    """x ← φ(x) + N(0, σ²I), `steps` times, and only the last x is released.
+    """Noisy gradient descent, x ← φ(x) + N(0, σ²I), of which only the last x is released.
 
     φ brings any two points closer by the factor `contraction` c ≤ 1 at least, on every dataset, and
     one record moves φ(x) by at most `l2_sensitivity`, at every x; φ may differ from step to step.

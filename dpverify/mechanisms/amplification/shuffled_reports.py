@@ -19,7 +19,7 @@ _LEAST_EPSILON = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShuffledReports(Described):
-    """`reports` users each send one report that is `local_epsilon`-DP; only their set is seen.
+    """Shuffled reports of `reports` users, each `local_epsilon`-DP; only the set of them is seen.
 
     All users apply one randomizer, anything that keeps ε₀: reports that tell who made them are
     not hidden by shuffling. The number of

@@ -33,7 +33,7 @@ _SAME = 1e-9  # relative width below which the upper end is the answer
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MatrixMechanism(Described):
-    """C·x + z for a stream x of sums, one row a step, and z of independent N(0, σ²).
+    """Correlated noise on a stream x of sums: C·x + z, one row a step, z of independent N(0, σ²).
 
     `strategy` is C, or "prefix" (all prefix sums), "tree" (binary tree aggregation) or "square
     root" (of the prefix sums, cut to `bands` diagonals), for `steps` steps. One record moves one

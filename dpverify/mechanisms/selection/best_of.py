@@ -32,7 +32,7 @@ _ORDERS = (1.01, 1.1, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0, 1e5)
 
 @dataclass(frozen=True, slots=True)
 class BestOf(Described):
-    """`mechanism` is run a random number of times, and only the best output is released.
+    """Run `mechanism` a random number of times and release only the best output.
 
     "Best" is by any score that the output itself shows, such as the accuracy of a model on public
     data, or on private data if the mechanism's output includes that score and pays for it. How

@@ -38,7 +38,7 @@ _FLOAT_WEIGHTS = "float exponentials and sums are within 2^-44 of the exact ones
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialMechanism(Described):
-    """A candidate with probability ∝ exp(ε·score/(2Δ)): ε-DP.
+    """Choose a candidate with probability ∝ exp(ε·score/(2Δ)): ε-DP.
 
     `data` is the list of the candidates' scores, larger is better, and the output is an index.
     Each score has sensitivity `score_sensitivity`, as the float that it is. Where the scores are

@@ -27,7 +27,9 @@ _BLOCK = 1 << 20  # coins a pass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermuteAndFlip(Described):
-    """A candidate whose coin of probability exp(ε·(score − best)/(2Δ)) shows heads: ε-DP.
+    """Choose the first candidate, in random order, whose coin shows heads: ε-DP.
+
+    The coin of a candidate has probability exp(ε·(score − best)/(2Δ)).
 
     `data` is the list of the candidates' scores, larger is better, each of sensitivity
     `score_sensitivity`, as the float that it is; the output is an index. Coins are tossed in random

@@ -37,7 +37,7 @@ _BLOCK = 1 << 20  # noises per pass, to bound memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparseVector(Described):
-    """For each query whether its noisy answer reaches a noisy threshold, up to c times: ε-DP.
+    """Say of each query whether its noisy answer reaches a noisy threshold, up to c times: ε-DP.
 
     `data` is the list of the queries' answers, each of sensitivity Δ = `sensitivity`, as the float
     that it is. Outputs are rows of 1 (reached), 0 (not reached), and −1 (not answered) after the

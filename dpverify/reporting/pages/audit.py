@@ -105,7 +105,7 @@ def witness_section(witness: Witness, title: str) -> Section:
 
 def _row(side: str, hits: int, trials: int) -> tuple[str, ...]:
     share = hits / trials if trials else 0.0
-    return side, f"{hits:,}", f"{trials:,}", f"{100 * share:.4g} %"
+    return side, f"{hits:,}", f"{trials:,}", f"{100 * share:.4g}%"
 
 
 def _meaning(verdict: Verdict) -> tuple[str, ...]:

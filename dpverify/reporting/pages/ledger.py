@@ -100,7 +100,7 @@ def _by_user(entries: tuple[Entry, ...]) -> TextTable:
         caption="Requests granted, and the share of the budget that they took",
         header=("dataset", "user", "requests", "share"),
         rows=tuple(
-            (dataset, user, f"{count:,}", f"{100 * share:.4g} %")
+            (dataset, user, f"{count:,}", f"{100 * share:.4g}%")
             for (dataset, user), (count, share) in taken.items()
         ),
     )
