@@ -34,6 +34,7 @@ _MODULES = {
     "PrivateMedian": "solvers.estimators",
     "PrivateStandardizer": "solvers.estimators",
     "PrivateNaiveBayes": "solvers.estimators",
+    "PrivatePCA": "solvers.estimators",
     "PrivatePipeline": "solvers.estimators",
     "PrivateClassifier": "solvers.estimators",
     "PrivateRegressor": "solvers.estimators",
@@ -63,6 +64,7 @@ _MODULES = {
     "ExponentialERM": "solvers.exponential.candidates",
     "ExponentialOnBall": "solvers.exponential.on_ball",
     "SufficientStatistics": "solvers.sufficient_statistics",
+    "SecondMoments": "solvers.second_moments",
 }
 
 _OLD_NAMES = {"Rule": "ObjectiveRule", "Certificate": "MinimumCertificate"}  # taken in dpverify

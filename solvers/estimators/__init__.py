@@ -10,6 +10,7 @@ from solvers.estimators.bayes import PrivateNaiveBayes
 from solvers.estimators.classifiers import PrivateClassifier, PrivateLogisticRegression, PrivateSVM
 from solvers.estimators.declarations import PrivateEstimator
 from solvers.estimators.median import PrivateMedian
+from solvers.estimators.pca import PrivatePCA
 from solvers.estimators.pipeline import PrivatePipeline
 from solvers.estimators.regression import PrivateLinearRegression, PrivateRegressor
 from solvers.estimators.standardizer import PrivateStandardizer
@@ -21,6 +22,7 @@ __all__ = [
     "PrivateLogisticRegression",
     "PrivateMedian",
     "PrivateNaiveBayes",
+    "PrivatePCA",
     "PrivatePipeline",
     "PrivateRegressor",
     "PrivateSVM",

@@ -53,6 +53,16 @@ def encoded(labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
     return np.searchsorted(classes, labels)
 
 
+@dataclass(frozen=True, slots=True)
+class FeatureBlock:
+    """Rows within their bound; labels play no part."""
+
+    rows: Rows
+
+    def __call__(self, block: Block) -> Block:
+        return self.rows.prepare(block[0], np.zeros(len(block[0])))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedBlock:
     """Rows within their bound, and the number of each record's class."""

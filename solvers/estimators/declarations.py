@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from dpverify.arrays import Floats
@@ -17,7 +18,7 @@ from dpverify.errors import InvalidParameter, NotSupported, check_count, check_f
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION
-from solvers.bounds import Bounds
+from solvers.bounds import Bounds, numbers
 from solvers.defaults import INTERCEPT
 from solvers.estimators.surroundings import watched
 
@@ -189,6 +190,38 @@ class Rows:
         if self.constant == 0.0:
             return weights, np.zeros(len(weights))
         return weights[:, :-1], weights[:, -1] * self.constant
+
+
+def weight_shares(
+    sample_weight: ArrayLike | None, weight_bound: float | None, records: int, *, clip: bool
+) -> Floats | None:
+    """Each record's weight as a share of the declared bound, in [0, 1]; None if none was declared.
+
+    A weight belongs to its record: whoever replaces the one replaces the other. Without
+    `sample_weight` every record has weight 1.
+
+    >>> weight_shares([0.5, 2.0], 4.0, 2, clip=False).tolist()
+    [0.125, 0.5]
+    """
+    if weight_bound is None:
+        if sample_weight is not None:
+            raise InvalidParameter(
+                "weight_bound=None must be declared beside sample_weight: a bound on every weight"
+            )
+        return None
+    check_positive("weight_bound", weight_bound)
+    bound = float(weight_bound)
+    given = np.ones(records) if sample_weight is None else numbers("sample_weight", sample_weight)
+    if len(given) != records:
+        raise InvalidParameter(
+            f"sample_weight has {len(given)} entries and X {records} rows; there must be equally "
+            "many"
+        )
+    if not clip and ((given < 0.0) | (given > bound)).any():
+        raise InvalidParameter(
+            f"every weight must lie between 0 and weight_bound={bound!r}, or be clipped (clip=True)"
+        )
+    return np.clip(given, 0.0, bound) / bound
 
 
 def scores(features: Floats, coefficients: Floats) -> Floats:

@@ -20,9 +20,8 @@ from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_draw, settle_fields
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
-from dpverify.theorems import ANALYTIC_GAUSSIAN, LAPLACE
 from solvers.privacy.clipped_sums import Wholes, exact_zeros
-from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio
+from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio, release_claim
 
 _BITS = 20
 _BLOCK = 1 << 16
@@ -56,9 +55,7 @@ class BoundedMoments:
 
     @property
     def claim(self) -> Claim:
-        noise = StepNoise(kind=self.kind, scale=1.0, sensitivity=1.0, dimension=2)
-        theorem = LAPLACE if self.kind == "laplace" else ANALYTIC_GAUSSIAN
-        return Claim(self.budget, self.relation, theorem, noise.assumes)
+        return release_claim(self.budget, self.relation, self.kind)
 
     @property
     def _counted(self) -> bool:

@@ -22,6 +22,7 @@ LAYERS = (
         *("approximate_minima", "exponential", "gradient_descent", "objective_perturbation"),
         *("output_perturbation", "sgd", "sufficient_statistics"),
     ),
+    ("second_moments",),
     ("quality",),
     ("estimators",),
     ("selection",),
