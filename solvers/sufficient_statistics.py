@@ -164,8 +164,7 @@ class SufficientStatistics:
         """The ridge, by default about the spectral norm of the noise in A: √(2d) entries' worth."""
         if self.ridge is not None and self.ridge > 0:
             return float(self.ridge)
-        noise = self.noise(dimension)
-        entry = math.sqrt(noise.second_moment / noise.dimension)
+        entry = self.noise(dimension).deviation
         # Without any ridge a singular A would have no inverse.
         return entry * math.sqrt(2 * dimension) if self.ridge is None else 2.0**-40 * entry
 

@@ -1,5 +1,6 @@
 """Principal components, from one noisy release of the matrix of second moments."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -135,13 +136,12 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         signs = np.sign(kept[np.arange(len(kept)), np.abs(kept).argmax(axis=1)])
         variances = np.maximum(values, 0.0)
         total = float(variances.sum())
-        noise = moments.noise(len(matrix))
         self.mean_: Floats = mean
         self.components_: Floats = kept * signs[:, None]
         self.explained_variance_: Floats = variances[order]
         self.explained_variance_ratio_: Floats = variances[order] / (total if total > 0.0 else 1.0)
         self.n_components_ = len(order)
-        self.noise_level_ = float(np.sqrt(noise.second_moment / noise.dimension / 2.0)) / count
+        self.noise_level_ = moments.noise(len(matrix)).deviation / math.sqrt(2.0) / count
 
     def transform(self, X: ArrayLike) -> Floats:  # noqa: N803
         """Each row by itself, relative to the mean, along the components: post-processing."""

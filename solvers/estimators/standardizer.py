@@ -143,8 +143,7 @@ def mean_and_deviation(released: Floats, moments: BoundedMoments) -> tuple[Float
     """Of features in [−1, 1]; noise is told from spread by its own size, which is public."""
     d = (len(released) - 1) // 2
     count = max(float(released[-1]), 1.0)
-    noise = moments.noise(d)
-    error = float(np.sqrt(noise.second_moment / noise.dimension)) / count
+    error = moments.noise(d).deviation / count
     mean = np.clip(released[:d] / count, -1.0, 1.0)
     variance = released[d : 2 * d] / count - mean**2
     least = min(error, 1.0) + 2.0**-20  # what noise alone would show: constants are not blown up

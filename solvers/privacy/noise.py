@@ -85,9 +85,13 @@ class StepNoise:
     @property
     def second_moment(self) -> float:
         """E‖z‖₂²: d·σ², d·(d + 1)·b² or 2d·b²; the grid's rounding adds less than 2^-5 of it."""
-        d = self.dimension
-        factor = {"gaussian": d, "norm": d * (d + 1), "laplace": 2 * d}[self.kind]
-        return factor * float(self.scale) ** 2
+        return self.dimension * self.deviation**2
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation a coordinate: σ, √(d + 1)·b or √2·b, but for rounding."""
+        squares = {"gaussian": 1, "norm": self.dimension + 1, "laplace": 2}[self.kind]
+        return float(self.scale) * math.sqrt(squares)
 
     def release(self, sums: Wholes, exponent: int, rng: np.random.Generator) -> Floats:
         """Each row of `sums`·2^exponent (m, d), with noise of its own."""
