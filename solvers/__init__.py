@@ -35,6 +35,7 @@ _MODULES = {
     "PrivateStandardizer": "solvers.estimators",
     "PrivateNaiveBayes": "solvers.estimators",
     "PrivatePCA": "solvers.estimators",
+    "PrivateKMeans": "solvers.estimators",
     "PrivatePipeline": "solvers.estimators",
     "PrivateClassifier": "solvers.estimators",
     "PrivateRegressor": "solvers.estimators",
@@ -65,6 +66,7 @@ _MODULES = {
     "ExponentialOnBall": "solvers.exponential.on_ball",
     "SufficientStatistics": "solvers.sufficient_statistics",
     "SecondMoments": "solvers.second_moments",
+    "Lloyd": "solvers.lloyd",
 }
 
 _OLD_NAMES = {"Rule": "ObjectiveRule", "Certificate": "MinimumCertificate"}  # taken in dpverify

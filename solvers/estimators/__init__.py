@@ -9,6 +9,7 @@ from dpverify.errors import check_member
 from solvers.estimators.bayes import PrivateNaiveBayes
 from solvers.estimators.classifiers import PrivateClassifier, PrivateLogisticRegression, PrivateSVM
 from solvers.estimators.declarations import PrivateEstimator
+from solvers.estimators.kmeans import PrivateKMeans
 from solvers.estimators.median import PrivateMedian
 from solvers.estimators.pca import PrivatePCA
 from solvers.estimators.pipeline import PrivatePipeline
@@ -18,6 +19,7 @@ from solvers.registry import LOSSES
 
 __all__ = [
     "PrivateClassifier",
+    "PrivateKMeans",
     "PrivateLinearRegression",
     "PrivateLogisticRegression",
     "PrivateMedian",

@@ -47,14 +47,21 @@ def length(moved: tuple[Any, int], noise: StepNoise) -> float:
     return float(np.linalg.norm(apart, 1 if noise.kind == "laplace" else 2))
 
 
-def farthest(moved: Moved, noise: StepNoise, count: int, *, starts: int = 5) -> float:
+def farthest(
+    moved: Moved,
+    noise: StepNoise,
+    count: int,
+    *,
+    starts: int = 5,
+    first: Any = (),  # noqa: ANN401
+) -> float:
     """How far apart sums can be brought, by climbing from several starts in `count` numbers."""
     rng = np.random.default_rng(count)
     best = 0.0
-    for _ in range(starts):
+    for start in [*first, *rng.normal(size=(starts, count))]:
         found = minimize(
             lambda x: -length(moved(x), noise),
-            rng.normal(size=count),
+            start,
             method="Nelder-Mead",
             options={"maxfev": 150 * count, "xatol": 1e-7, "fatol": 1e-9},
         )
