@@ -67,7 +67,8 @@ def test_an_adversary_comes_close_to_the_budget_and_never_beyond(
         return (left - mechanism.sums((rows[kept], np.take(weights, kept)), centers))[0], -40
 
     count = 2 * d + (2 if replaced else 1) * (d + 1)
-    one_cluster = np.repeat([0.0, 0.3, -0.3], [2 * d, d + 1, d + 1])[:count]
+    one_cluster = np.repeat([0.0, 0.3, -0.3], [2 * d, d + 1, d + 1])[:count]  # with both records
+    one_cluster[d : 2 * d] = np.resize([-1.0, 1.0], d)  # and the other one aside
     reached = farthest(moved, mechanism.noise, count, starts=8, first=[one_cluster])
     assert 0.97 <= spent(mechanism.noise, reached, budget) <= 1.0
 
