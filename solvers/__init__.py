@@ -36,6 +36,7 @@ _MODULES = {
     "PrivateNaiveBayes": "solvers.estimators",
     "PrivatePCA": "solvers.estimators",
     "PrivateKMeans": "solvers.estimators",
+    "PrivateForest": "solvers.estimators",
     "PrivatePipeline": "solvers.estimators",
     "PrivateClassifier": "solvers.estimators",
     "PrivateRegressor": "solvers.estimators",
@@ -67,6 +68,8 @@ _MODULES = {
     "SufficientStatistics": "solvers.sufficient_statistics",
     "SecondMoments": "solvers.second_moments",
     "Lloyd": "solvers.lloyd",
+    "RandomTrees": "solvers.random_trees",
+    "LeafCounts": "solvers.random_trees",
 }
 
 _OLD_NAMES = {"Rule": "ObjectiveRule", "Certificate": "MinimumCertificate"}  # taken in dpverify

@@ -9,6 +9,7 @@ from dpverify.errors import check_member
 from solvers.estimators.bayes import PrivateNaiveBayes
 from solvers.estimators.classifiers import PrivateClassifier, PrivateLogisticRegression, PrivateSVM
 from solvers.estimators.declarations import PrivateEstimator
+from solvers.estimators.forest import PrivateForest
 from solvers.estimators.kmeans import PrivateKMeans
 from solvers.estimators.median import PrivateMedian
 from solvers.estimators.pca import PrivatePCA
@@ -19,6 +20,7 @@ from solvers.registry import LOSSES
 
 __all__ = [
     "PrivateClassifier",
+    "PrivateForest",
     "PrivateKMeans",
     "PrivateLinearRegression",
     "PrivateLogisticRegression",

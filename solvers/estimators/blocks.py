@@ -34,6 +34,13 @@ def declared_classes(classes: Sequence[Any] | None) -> NDArray[Any]:
     return found
 
 
+def check_same_classes(given: Sequence[Any] | None, declared: Sequence[Any] | None) -> None:
+    """Refuse classes of a batch that are not those of the model."""
+    wanted = declared_classes(declared)
+    if given is not None and not np.array_equal(np.unique(np.asarray(given)), wanted):
+        raise InvalidParameter(f"classes={given!r} must be those of the model: {declared!r}")
+
+
 def read_chunks(model: Any, chunks: Chunks, rows: Rows, declared: Declaration) -> Chunks:  # noqa: ANN401
     """The chunks after a pass in which every record was found within its bounds."""
     features = chunks.source.columns

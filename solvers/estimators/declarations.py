@@ -21,9 +21,15 @@ from dpverify.theorems import BASIC_COMPOSITION
 from solvers.bounds import Bounds, numbers
 from solvers.defaults import INTERCEPT
 from solvers.estimators.surroundings import watched
+from solvers.privacy.theorems import PARALLEL_COMPOSITION
 
 Budget: TypeAlias = PureDP | ApproxDP
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
+
+ONE_BATCH = (
+    "each record is in one batch only, the same whatever the other records are; where one is "
+    "replaced, the other takes its place in that batch"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +82,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     def __init_subclass__(cls, **named: object) -> None:
         """Whatever surrounds a fit and is not charged stands in its claim."""
         super().__init_subclass__(**named)
-        if "fit" in vars(cls):
-            setattr(cls, "fit", watched(vars(cls)["fit"]))  # noqa: B010  # mypy knows `fit` as a method
+        for name in {"fit", "partial_fit"} & set(vars(cls)):
+            setattr(cls, name, watched(vars(cls)[name]))
 
 
 def fraction(budget: Budget, part: float) -> Budget:
@@ -104,6 +110,24 @@ def together(claims: Sequence[Claim], declared: Declaration) -> Claim:
     assumes = dict.fromkeys(text for claim in claims for text in claim.assumes)
     rests = dict.fromkeys(f"each part rests on {claim.theorem}" for claim in claims)
     return Claim(declared.budget, declared.relation, BASIC_COMPOSITION, (*rests, *assumes))
+
+
+def in_batches(claim: Claim, before: Claim | None) -> Claim:
+    """The claim of fits to one batch after another, each with the whole budget.
+
+    [PARALLEL_COMPOSITION] `before` is that of the batches before, or of a first fit.
+    """
+    if before is not None and (before.guarantee, before.relation) != (
+        claim.guarantee,
+        claim.relation,
+    ):
+        raise InvalidParameter(
+            f"budget={claim.guarantee!r} and relation={claim.relation.value!r} must be those of "
+            f"the batches before: {before.guarantee!r}, {before.relation.value!r}"
+        )
+    rests = f"each batch rests on {claim.theorem}"
+    assumes = (ONE_BATCH, rests, *claim.assumes)
+    return Claim(claim.guarantee, claim.relation, PARALLEL_COMPOSITION, assumes)
 
 
 def check_sum(parts: Sequence[Guarantee], budget: Budget) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dpverify as dpv
 from dpverify.errors import InvalidParameter
 from solvers import PrivateLogisticRegression, PrivateNaiveBayes
 from solvers.privacy.moments import BoundedMoments
+from tests.solvers.scikit_learn import DECLARED_LABELS
 
 PURE = dpv.PureDP(epsilon=1.0)
 APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-3)
@@ -132,3 +134,16 @@ def test_no_declared_label_is_refused_or_warned_about(kind: type[Any], y: Any) -
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(fitted.fit(np.zeros((len(y), 1)), y).classes_) == 30
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    [
+        PrivateNaiveBayes(
+            budget=dpv.PureDP(epsilon=1e4), low=-4.0, high=4.0, clip=True, classes=(0, 1, 2),
+            relation="replace-one",
+        )
+    ],
+    expected_failed_checks=lambda _: DECLARED_LABELS,
+)  # fmt: skip
+def test_laws_of_scikit_learn(estimator: Any, check: Any) -> None:  # noqa: ANN401
+    check(estimator)
