@@ -14,7 +14,11 @@ from solvers.estimators.kmeans import PrivateKMeans
 from solvers.estimators.median import PrivateMedian
 from solvers.estimators.pca import PrivatePCA
 from solvers.estimators.pipeline import PrivatePipeline
-from solvers.estimators.regression import PrivateLinearRegression, PrivateRegressor
+from solvers.estimators.regression import (
+    PrivateLinearRegression,
+    PrivatePoissonRegression,
+    PrivateRegressor,
+)
 from solvers.estimators.standardizer import PrivateStandardizer
 from solvers.registry import LOSSES
 
@@ -28,6 +32,7 @@ __all__ = [
     "PrivateNaiveBayes",
     "PrivatePCA",
     "PrivatePipeline",
+    "PrivatePoissonRegression",
     "PrivateRegressor",
     "PrivateSVM",
     "PrivateStandardizer",
@@ -39,6 +44,7 @@ _MODELS: dict[str, type[PrivateEstimator]] = {
     "svm": PrivateSVM,
     "squared": PrivateLinearRegression,
     "absolute": PrivateMedian,
+    "poisson": PrivatePoissonRegression,
 }
 
 

@@ -85,14 +85,21 @@ class EncodedBlock:
 
 @dataclass(frozen=True, slots=True)
 class TargetBlock:
-    """Rows and targets within their bounds."""
+    """Rows and targets within their bounds; `counts` must not be negative."""
 
     rows: Rows
     label_bound: float
+    counts: bool = False
 
     def __call__(self, block: Block) -> Block:
-        features, targets = block
-        return self.rows.prepare(features, numbers("y", targets), label_bound=self.label_bound)
+        features, targets = block[0], numbers("y", block[1])
+        if self.counts:
+            if not self.rows.clip and (targets < 0.0).any():
+                raise InvalidParameter(
+                    "every target in y must be 0 or more, or be clipped (clip=True)"
+                )
+            targets = np.maximum(targets, 0.0)
+        return self.rows.prepare(features, targets, label_bound=self.label_bound)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,9 @@ class FitRequest:
         if self.records is not None:
             check_count("records", self.records)
 
-    def ridge_for(self, dimension: int, *, smoothness: float = 0.0) -> float:
+    def ridge_for(
+        self, dimension: int, *, smoothness: float = 0.0, steepness: float = 1.0
+    ) -> float:
         """The λ that was asked for, or the default."""
         if self.ridge is not None:
             return float(self.ridge)
@@ -70,6 +72,7 @@ class FitRequest:
             dimension=dimension,
             norm=self.bounds.norm,
             smoothness=smoothness,
+            steepness=steepness,
         )
 
 
@@ -159,7 +162,9 @@ def _objective(request: FitRequest, data: Data, rng: np.random.Generator) -> Fit
     dimension = shape_of(data)[1]
     spared = isinstance(request.loss, Logistic) or not request.loss.smooth  # which is refused
     charged = 0.0 if spared else request.loss.smoothness(request.bounds)
-    ridge = request.ridge_for(dimension, smoothness=charged)
+    steepest = request.loss.slope_bound(request.bounds) if request.loss.smooth else 1.0
+    steepness = steepest if math.isfinite(steepest) else 1.0  # else a domain bounds it, or nothing
+    ridge = request.ridge_for(dimension, smoothness=charged, steepness=steepness)
     problem = Problem(
         loss=request.loss,
         bounds=request.bounds,
