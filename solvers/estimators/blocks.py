@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from dpverify.arrays import Ints
 from dpverify.errors import InvalidParameter
 from solvers.bounds import numbers
-from solvers.chunks import Block, Chunks
-from solvers.estimators.declarations import Declaration, Rows
+from solvers.chunks import ROWS, Block, Chunks
+from solvers.estimators.declarations import DENSE, Declaration, Rows
 
 
 def check_chunked(y: object) -> None:
@@ -60,14 +60,22 @@ def encoded(labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
     return np.searchsorted(classes, labels)
 
 
+def sparse_chunks(X: Any, y: NDArray[Any]) -> Chunks:  # noqa: ANN401, N803  # a sparse matrix
+    """A sparse matrix as chunks, each of which is made dense when it is its turn."""
+    return Chunks.arrays(X, y, rows=max(1, min(ROWS, DENSE // X.shape[1])))
+
+
 @dataclass(frozen=True, slots=True)
 class FeatureBlock:
-    """Rows within their bound; labels play no part."""
+    """Rows within their bound; where labels are weights in [0, 1], scaled by their roots."""
 
     rows: Rows
+    weighted: bool = False
 
     def __call__(self, block: Block) -> Block:
-        return self.rows.prepare(block[0], np.zeros(len(block[0])))
+        features, none = self.rows.prepare(block[0], np.zeros(len(block[0])))
+        # w·xxᵀ is the matrix of √w·x.
+        return features * np.sqrt(block[1])[:, None] if self.weighted else features, none
 
 
 @dataclass(frozen=True, slots=True, eq=False)

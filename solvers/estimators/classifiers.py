@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -27,6 +28,7 @@ from solvers.estimators.blocks import (
     declared_classes,
     encoded,
     read_chunks,
+    sparse_chunks,
 )
 from solvers.estimators.declarations import Declaration, generator, together
 from solvers.estimators.fitting import FitRequest, Fitted, LinearModel, fit_weights
@@ -48,7 +50,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     def fit(self, X: ArrayLike | Chunks, y: ArrayLike | None = None) -> Self:  # noqa: N803
         """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
 
-        `X` may be `solvers.Chunks`, which has the labels in it.
+        `X` may be sparse, or `solvers.Chunks`, which has the labels in it.
         """
         declared, rows = self._declared()
         bounds = Bounds(norm=rows.norm, labels=(-1.0, 1.0))
@@ -63,10 +65,15 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             prepared = indices = read_chunks(self, encoding, rows, declared)
         else:
             features, given = validate_data(
-                self, X, y, dtype=np.float64, ensure_min_samples=declared.least_records
-            )
+                self, X, y, accept_sparse="csr", dtype=np.float64,
+                ensure_min_samples=declared.least_records,
+            )  # fmt: skip
             classes, indices = self._encoded(given)
-            prepared, _ = rows.prepare(features, np.zeros(len(indices)))
+            if issparse(features):
+                encoding = sparse_chunks(features, given).map(EncodedBlock(rows, classes))
+                prepared = indices = read_chunks(self, encoding, rows, declared)
+            else:
+                prepared, _ = rows.prepare(features, np.zeros(len(indices)))
         method, self.reason_ = self._chosen(len(classes), declared, prepared)
         request = replace(request, method=method)
         self.joint_ = len(classes) > 2 and request.method != "objective" and self._has_joint

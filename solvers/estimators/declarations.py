@@ -6,10 +6,11 @@ Rows are kept within the declared norm, and get a constant feature at the end fo
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from dpverify.arrays import Floats
@@ -25,6 +26,8 @@ from solvers.privacy.theorems import PARALLEL_COMPOSITION
 
 Budget: TypeAlias = PureDP | ApproxDP
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
+
+DENSE = 1 << 22  # cells of a sparse matrix that are made dense at once
 
 ONE_BATCH = (
     "each record is in one batch only, the same whatever the other records are; where one is "
@@ -248,15 +251,20 @@ def weight_shares(
     return np.clip(given, 0.0, bound) / bound
 
 
-def scores(features: Floats, coefficients: Floats) -> Floats:
+def scores(features: Any, coefficients: Floats) -> Floats:  # noqa: ANN401  # dense, or sparse
     """Scores of all rows, each computed from its row alone, to the last bit.
 
     ⟨θ, x⟩ for rows (n, d) and coefficients (m, d): (n, m), each row's by itself.
 
     A matrix product may add up a row's terms in an order that depends on how many rows there are.
     Then one record more could change the scores of all others in their last bits, and a selection
-    that is charged for one record would be charged too little.
+    that is charged for one record would be charged too little. Sparse rows are made dense in turn.
     """
+    if issparse(features):
+        step = max(1, DENSE // features.shape[1])
+        starts = range(0, max(features.shape[0], 1), step)
+        parts = [features[start : start + step].toarray() for start in starts]
+        return np.vstack([scores(part, coefficients) for part in parts])
     rows = np.ascontiguousarray(features)
     found: Floats = np.einsum("nd,md->nm", rows, coefficients, optimize=False)
     return found

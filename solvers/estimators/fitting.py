@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -139,8 +140,13 @@ class LinearModel(PrivateEstimator, ABC):
     def _scores(self, X: ArrayLike) -> Floats:  # noqa: N803
         """⟨θ, x⟩ without the intercept, for each row of X and each row of coefficients."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        rows = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         return scores(rows, np.atleast_2d(self.coef_))
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 @telling("fitting")

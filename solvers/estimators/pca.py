@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -14,7 +15,7 @@ from dpverify.errors import InvalidParameter, check_count
 from dpverify.neighbors import Relation
 from solvers.bounds import Bounds
 from solvers.chunks import Chunks
-from solvers.estimators.blocks import FeatureBlock, check_chunked, read_chunks
+from solvers.estimators.blocks import FeatureBlock, check_chunked, read_chunks, sparse_chunks
 from solvers.estimators.declarations import (
     Declaration,
     PrivateEstimator,
@@ -84,7 +85,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
     ) -> Self:
         """Spend the budget on the matrix; refuse, before any noise is drawn, what breaks a bound.
 
-        `X` may be `solvers.Chunks`, whose labels play no part.
+        `X` may be sparse, or `solvers.Chunks`, whose labels play no part.
         """
         declared = Declaration.of(self.budget, self.relation)
         checked = Rows.of(self.norm_bound, fit_intercept=False, clip=self.clip)
@@ -98,12 +99,18 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
             prepared = read_chunks(self, X.map(FeatureBlock(rows)), rows, declared)
         else:
             features = validate_data(
-                self, X, dtype=np.float64, ensure_min_samples=declared.least_records
-            )
-            shares = weight_shares(sample_weight, self.weight_bound, len(features), clip=self.clip)
-            prepared, _ = rows.prepare(features, np.zeros(len(features)))
-            if shares is not None:
-                prepared = prepared * np.sqrt(shares)[:, None]  # w·xxᵀ is that of √w·x
+                self, X, accept_sparse="csr", dtype=np.float64,
+                ensure_min_samples=declared.least_records,
+            )  # fmt: skip
+            records = features.shape[0]
+            shares = weight_shares(sample_weight, self.weight_bound, records, clip=self.clip)
+            block = FeatureBlock(rows, weighted=shares is not None)
+            weights = np.ones(records) if shares is None else shares
+            if issparse(features):
+                chunks = sparse_chunks(features, weights).map(block)
+                prepared = read_chunks(self, chunks, rows, declared)
+            else:
+                prepared = block((features, weights))[0]
         self._check_components()
         moments = SecondMoments(
             bounds=Bounds(norm=rows.norm), budget=declared.budget, relation=declared.relation
@@ -146,8 +153,10 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
     def transform(self, X: ArrayLike) -> Floats:  # noqa: N803
         """Each row by itself, relative to the mean, along the components: post-processing."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_min_samples=0)
-        return scores(rows - self.mean_, self.components_)
+        rows = validate_data(
+            self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
+        )
+        return scores(rows, self.components_) - scores(self.mean_[None], self.components_)
 
     def inverse_transform(self, X: ArrayLike) -> Floats:  # noqa: N803
         """Rows with these coordinates along the components."""
@@ -162,4 +171,5 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
+        tags.input_tags.sparse = True
         return tags

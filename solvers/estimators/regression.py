@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.validation import validate_data
@@ -14,7 +15,7 @@ from dpverify.errors import InvalidParameter, check_positive
 from solvers.bounds import Bounds, Data
 from solvers.chunks import Chunks
 from solvers.domains import Ball, Domain
-from solvers.estimators.blocks import TargetBlock, check_chunked, read_chunks
+from solvers.estimators.blocks import TargetBlock, check_chunked, read_chunks, sparse_chunks
 from solvers.estimators.declarations import generator
 from solvers.estimators.fitting import LinearModel, fit_weights
 from solvers.losses import Loss, Poisson, Squared
@@ -36,7 +37,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
     def fit(self, X: ArrayLike | Chunks, y: ArrayLike | None = None) -> Self:  # noqa: N803
         """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
 
-        `X` may be `solvers.Chunks`, which has the targets in it.
+        `X` may be sparse, or `solvers.Chunks`, which has the targets in it.
         """
         declared, rows = self._declared()
         if self.label_bound is None:
@@ -54,10 +55,15 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
             data = read_chunks(self, X.map(block), rows, declared)
         else:
             features, targets = validate_data(
-                self, X, y, dtype=np.float64, y_numeric=True,
+                self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True,
                 ensure_min_samples=declared.least_records,
             )  # fmt: skip
-            data = block((features, targets))
+            if issparse(features):
+                data = read_chunks(
+                    self, sparse_chunks(features, targets).map(block), rows, declared
+                )
+            else:
+                data = block((features, targets))
         method = self._chosen(loss) if self.method == "auto" else self.method
         request = self._request(declared, Bounds(norm=rows.norm, label_bound=bound), method)
         fitted = fit_weights(request, data, rng=rng)

@@ -3,9 +3,13 @@
 NO_WEIGHT = {
     "check_all_zero_sample_weights_error": "a refusal that depends on the records would be a leak",
 }
-ROUNDED = {
-    "check_sample_weight_equivalence_on_dense_data": "weights are rounded, so that sums are exact",
-}
+ROUNDED = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
+    "weights are rounded, so that sums are exact",
+)
 DECLARED_LABELS = dict.fromkeys(
     (
         "check_dtype_object",
