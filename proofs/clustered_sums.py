@@ -88,7 +88,7 @@ def the_library_has_these_bounds(shrink: Fraction = Fraction(1)) -> Step:
             others = sums if relation is Relation.REPLACE_ONE else [_sums(lloyd, [])]
             for one, other in product(sums, others):
                 moved = [a - b for a, b in zip(one, other, strict=True)]
-                squares = sum(x * x for x in moved)
+                squares = sum((x * x for x in moved), Fraction(0))
                 holds &= at_most(sum(map(abs, moved)), absolute) & at_most(squares, square)
                 largest, count = max(largest, squares), count + 1
         exact = max(2 * d + 2, 4 * d) if relation is Relation.REPLACE_ONE else d + 1

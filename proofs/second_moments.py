@@ -97,7 +97,9 @@ def the_library_has_these_bounds(shrink: Fraction = Fraction(1)) -> Step:
         largest = Fraction(0)
         for x, z in product(rows, others):
             moved = {(i, j): x[i] * x[j] - z[i] * z[j] for i in range(d) for j in range(i, d)}
-            squares = sum(v * v * (1 if i == j else 2) for (i, j), v in moved.items())
+            squares = sum(
+                (v * v * (1 if i == j else 2) for (i, j), v in moved.items()), Fraction(0)
+            )
             holds &= at_most(squares, euclidean**2)
             holds &= at_most(sum(map(abs, moved.values())), absolute)
             largest, count = max(largest, squares), count + 1

@@ -28,6 +28,11 @@ Work: TypeAlias = Callable[[int], Any]
 ROWS = 1 << 16  # of a block, unless the data come in smaller ones
 
 
+def is_sparse(X: Any) -> bool:  # noqa: ANN401, N803
+    """Whether X is a sparse matrix or array of scipy."""
+    return bool(issparse(X))
+
+
 class Source(Protocol):
     """Where blocks come from: each call runs `work` on every block, and yields results in order."""
 
@@ -65,7 +70,8 @@ class Chunks:
                 f"X of shape {np.shape(X)} must be a matrix, and y of shape {np.shape(y)} a list "
                 "with one label a row"
             )
-        return cls(_Arrays(X.tocsr() if issparse(X) else X, y, int(rows)))
+        sliced: Any = X.tocsr() if is_sparse(X) else X
+        return cls(_Arrays(sliced, y, int(rows)))
 
     @classmethod
     def parquet(
@@ -147,7 +153,7 @@ class _Work:
     columns: int
 
     def __call__(self, X: Any, y: Any, *extra: Any) -> Any:  # noqa: ANN401, N803
-        block: Block = X.toarray() if issparse(X) else np.asarray(X), np.asarray(y)
+        block: Block = X.toarray() if is_sparse(X) else np.asarray(X), np.asarray(y)
         if block[0].ndim != 2 or block[0].shape[1] != self.columns:
             raise InvalidParameter(
                 f"every chunk of X must have the {self.columns} columns of the first one"

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpverify.arrays import Floats
+from dpverify.claims import Claim
 from dpverify.errors import check_flag
 from solvers.estimators.blocks import check_same_classes, declared_classes, encoded
 from solvers.estimators.declarations import (
@@ -19,6 +20,7 @@ from solvers.estimators.declarations import (
     PrivateEstimator,
     generator,
     in_batches,
+    weight_shares,
 )
 from solvers.estimators.standardizer import (
     center_and_half,
@@ -47,8 +49,10 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         Which data sets are neighbors. Must be declared.
     classes : sequence
         The labels that can occur. Must be declared.
+    weight_bound : float or None
+        Every weight in `sample_weight` lies between 0 and this.
     clip : bool
-        Move values into [low, high] instead of refusing them.
+        Move values into [low, high], and weights into their bound, instead of refusing them.
     random_state : int, Generator, RandomState or None
         None draws fresh noise; whoever knows a seed can undo the noise.
 
@@ -72,16 +76,23 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     low: float | Sequence[float] | None = None
     high: float | Sequence[float] | None = None
     classes: Sequence[Any] | None = None
+    weight_bound: float | None = None
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Spend the budget on moments; refuse, before any noise is drawn, what breaks a bound."""
-        return self._released(X, y, batch=False)
+        return self._released(X, y, sample_weight, batch=False)
 
     def partial_fit(
         self,
         X: ArrayLike,  # noqa: N803
         y: ArrayLike,
         classes: Sequence[Any] | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Add the noisy moments of one more batch of other records.
 
@@ -89,9 +100,16 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         record is in two of them: the claim assumes that. Each adds noise of its own.
         """
         check_same_classes(classes, self.classes)
-        return self._released(X, y, batch=True)
+        return self._released(X, y, sample_weight, batch=True)
 
-    def _released(self, X: ArrayLike, y: ArrayLike, *, batch: bool) -> Self:  # noqa: N803
+    def _released(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        *,
+        batch: bool,
+    ) -> Self:
         first = not (batch and hasattr(self, "theta_"))
         declared = Declaration.of(self.budget, self.relation)
         check_flag("clip", self.clip)
@@ -103,6 +121,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         )
         indices = encoded(labels, classes)
         low, high = feature_bounds(self.low, self.high, rows.shape[1])
+        shares = weight_shares(sample_weight, self.weight_bound, len(rows), clip=self.clip)
         scaled = within_one(rows, low, high, clip=self.clip)
         moments = BoundedMoments(
             budget=declared.budget, relation=declared.relation, groups=len(classes)
@@ -110,12 +129,13 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         claim = moments.claim
         if batch:
             claim = in_batches(claim, None if first else self.claim_)
-        released = moments.sample_groups((scaled, indices), 1, rng=rng)[0]
+        data = (scaled, indices) if shares is None else (scaled, indices, shares)
+        released = moments.sample_groups(data, 1, rng=rng)[0]
         self._moments: Floats = released if first else self._moments + released
-        self._batches = 1 if first else self._batches + 1
+        self._batches: int = 1 if first else self._batches + 1
         self._learn(moments.noise(rows.shape[1]).deviation, center_and_half(low, high))
         self.classes_ = classes
-        self.claim_ = claim
+        self.claim_: Claim = claim
         return self
 
     def _learn(self, noise: float, box: tuple[Floats, Floats]) -> None:

@@ -91,23 +91,41 @@ class EncodedBlock:
         return self.rows.prepare(features, indices)
 
 
+def weighted_targets(targets: NDArray[Any], shares: NDArray[Any] | None) -> NDArray[Any]:
+    """Targets, each with its weight if there are weights, as one array that can be cut."""
+    if shares is None:
+        return targets
+    both = np.empty(len(targets), [("target", np.float64), ("weight", np.float64)])
+    both["target"], both["weight"] = targets, shares
+    return both
+
+
 @dataclass(frozen=True, slots=True)
 class TargetBlock:
-    """Rows and targets within their bounds; `counts` must not be negative."""
+    """Rows and targets within their bounds; `counts` must not be negative.
+
+    Where targets have weights, both are multiplied by √w: w·(⟨θ, x⟩ − y)² is the square of these,
+    which are shorter.
+    """
 
     rows: Rows
     label_bound: float
     counts: bool = False
 
     def __call__(self, block: Block) -> Block:
-        features, targets = block[0], numbers("y", block[1])
+        weighted = block[1].dtype.names is not None
+        targets = numbers("y", block[1]["target"] if weighted else block[1])
         if self.counts:
             if not self.rows.clip and (targets < 0.0).any():
                 raise InvalidParameter(
                     "every target in y must be 0 or more, or be clipped (clip=True)"
                 )
             targets = np.maximum(targets, 0.0)
-        return self.rows.prepare(features, targets, label_bound=self.label_bound)
+        rows, kept = self.rows.prepare(block[0], targets, label_bound=self.label_bound)
+        if not weighted:
+            return rows, kept
+        roots = np.sqrt(block[1]["weight"])
+        return rows * roots[:, None], kept * roots
 
 
 @dataclass(frozen=True, slots=True)

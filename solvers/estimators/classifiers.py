@@ -7,7 +7,6 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -19,7 +18,7 @@ from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 from solvers import defaults
 from solvers.bounds import Bounds
-from solvers.chunks import Chunks
+from solvers.chunks import Chunks, is_sparse
 from solvers.domains import Domain
 from solvers.estimators.blocks import (
     EncodedBlock,
@@ -69,7 +68,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
                 ensure_min_samples=declared.least_records,
             )  # fmt: skip
             classes, indices = self._encoded(given)
-            if issparse(features):
+            if is_sparse(features):
                 encoding = sparse_chunks(features, given).map(EncodedBlock(rows, classes))
                 prepared = indices = read_chunks(self, encoding, rows, declared)
             else:
@@ -99,6 +98,23 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         chosen = (found > 0.0).astype(np.int64) if found.ndim == 1 else found.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[chosen]
         return labels
+
+    def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
+        """The probability of each class, with scores read as log odds: post-processing.
+
+        That is the model of the logistic loss; scores of other losses are not calibrated.
+        """
+        found = self.decision_function(X)
+        if found.ndim == 1:
+            return np.column_stack([expit(-found), expit(found)])
+        if self.joint_:
+            joint: Floats = softmax(found, axis=1)
+            return joint
+        shares = expit(found)
+        total = shares.sum(axis=1, keepdims=True)
+        flat = np.full_like(shares, 1.0 / shares.shape[1])
+        probabilities: Floats = np.divide(shares, total, out=flat, where=total > 0.0)
+        return probabilities
 
     def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
         """The classes, and for each record the number of its own."""
@@ -250,20 +266,6 @@ class PrivateLogisticRegression(LinearClassifier):
 
     def _loss(self) -> Loss:
         return Logistic()
-
-    def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """The probability of each class, as the model has it; post-processing."""
-        found = self.decision_function(X)
-        if found.ndim == 1:
-            return np.column_stack([expit(-found), expit(found)])
-        if self.joint_:
-            joint: Floats = softmax(found, axis=1)
-            return joint
-        shares = expit(found)
-        total = shares.sum(axis=1, keepdims=True)
-        flat = np.full_like(shares, 1.0 / shares.shape[1])
-        probabilities: Floats = np.divide(shares, total, out=flat, where=total > 0.0)
-        return probabilities
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

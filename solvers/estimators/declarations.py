@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from dpverify.arrays import Floats
@@ -20,6 +19,7 @@ from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION
 from solvers.bounds import Bounds, numbers
+from solvers.chunks import is_sparse
 from solvers.defaults import INTERCEPT
 from solvers.estimators.surroundings import watched
 from solvers.privacy.theorems import PARALLEL_COMPOSITION
@@ -125,8 +125,8 @@ def in_batches(claim: Claim, before: Claim | None) -> Claim:
         claim.relation,
     ):
         raise InvalidParameter(
-            f"budget={claim.guarantee!r} and relation={claim.relation.value!r} must be those of "
-            f"the batches before: {before.guarantee!r}, {before.relation.value!r}"
+            f"budget={claim.guarantee!r} and relation={claim.relation!r} must be those of the "
+            f"batches before: {before.guarantee!r}, {before.relation!r}"
         )
     rests = f"each batch rests on {claim.theorem}"
     assumes = (ONE_BATCH, rests, *claim.assumes)
@@ -260,7 +260,7 @@ def scores(features: Any, coefficients: Floats) -> Floats:  # noqa: ANN401  # de
     Then one record more could change the scores of all others in their last bits, and a selection
     that is charged for one record would be charged too little. Sparse rows are made dense in turn.
     """
-    if issparse(features):
+    if is_sparse(features):
         step = max(1, DENSE // features.shape[1])
         starts = range(0, max(features.shape[0], 1), step)
         parts = [features[start : start + step].toarray() for start in starts]

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpverify.arrays import Floats
+from dpverify.claims import Claim
 from dpverify.errors import check_count, check_flag
 from dpverify.guarantees import PureDP
 from solvers.estimators.blocks import check_same_classes, declared_classes, encoded
@@ -152,9 +153,9 @@ class PrivateForest(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  #
         released = counting.sample(data, 1, rng=rng)[0].reshape(counting.shape)
         noise = counting.noise_for(released.size).deviation
         self.counts_: Floats = released if first else self.counts_ + released
-        self._noise = noise if first else float(np.hypot(self._noise, noise))
+        self._noise: float = noise if first else float(np.hypot(self._noise, noise))
         self.classes_ = classes
-        self.claim_ = claim
+        self.claim_: Claim = claim
         return self
 
     def predict_log_proba(self, X: ArrayLike) -> Floats:  # noqa: N803

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -14,7 +13,7 @@ from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_count
 from dpverify.neighbors import Relation
 from solvers.bounds import Bounds
-from solvers.chunks import Chunks
+from solvers.chunks import Chunks, is_sparse
 from solvers.estimators.blocks import FeatureBlock, check_chunked, read_chunks, sparse_chunks
 from solvers.estimators.declarations import (
     Declaration,
@@ -106,7 +105,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
             shares = weight_shares(sample_weight, self.weight_bound, records, clip=self.clip)
             block = FeatureBlock(rows, weighted=shares is not None)
             weights = np.ones(records) if shares is None else shares
-            if issparse(features):
+            if is_sparse(features):
                 chunks = sparse_chunks(features, weights).map(block)
                 prepared = read_chunks(self, chunks, rows, declared)
             else:

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.validation import validate_data
@@ -13,10 +12,16 @@ from sklearn.utils.validation import validate_data
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_positive
 from solvers.bounds import Bounds, Data
-from solvers.chunks import Chunks
+from solvers.chunks import Chunks, is_sparse
 from solvers.domains import Ball, Domain
-from solvers.estimators.blocks import TargetBlock, check_chunked, read_chunks, sparse_chunks
-from solvers.estimators.declarations import generator
+from solvers.estimators.blocks import (
+    TargetBlock,
+    check_chunked,
+    read_chunks,
+    sparse_chunks,
+    weighted_targets,
+)
+from solvers.estimators.declarations import generator, weight_shares
 from solvers.estimators.fitting import LinearModel, fit_weights
 from solvers.losses import Loss, Poisson, Squared
 from solvers.registry import domain_named, loss_named
@@ -39,6 +44,16 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
 
         `X` may be sparse, or `solvers.Chunks`, which has the targets in it.
         """
+        return self._fitted(X, y)
+
+    def _fitted(
+        self,
+        X: ArrayLike | Chunks,  # noqa: N803
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None = None,
+        weight_bound: float | None = None,
+    ) -> Self:
+        """A fit; with weights for squared losses only."""
         declared, rows = self._declared()
         if self.label_bound is None:
             raise InvalidParameter(
@@ -52,18 +67,24 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         data: Data
         if isinstance(X, Chunks):
             check_chunked(y)
+            if sample_weight is not None or weight_bound is not None:
+                raise InvalidParameter(
+                    f"weight_bound={weight_bound!r} must not be given with data in chunks"
+                )
             data = read_chunks(self, X.map(block), rows, declared)
         else:
             features, targets = validate_data(
                 self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True,
                 ensure_min_samples=declared.least_records,
             )  # fmt: skip
-            if issparse(features):
-                data = read_chunks(
-                    self, sparse_chunks(features, targets).map(block), rows, declared
-                )
+            records = features.shape[0]
+            shares = weight_shares(sample_weight, weight_bound, records, clip=self.clip)
+            labels = weighted_targets(targets, shares)
+            if is_sparse(features):
+                chunks = sparse_chunks(features, labels).map(block)
+                data = read_chunks(self, chunks, rows, declared)
             else:
-                data = block((features, targets))
+                data = block((features, labels))
         method = self._chosen(loss) if self.method == "auto" else self.method
         request = self._request(declared, Bounds(norm=rows.norm, label_bound=bound), method)
         fitted = fit_weights(request, data, rng=rng)
@@ -106,11 +127,14 @@ class PrivateLinearRegression(LinearRegressor):
     records : int or None
         How many records there are, as a public number; gradient methods need it where records are
         added or removed.
+    weight_bound : float or None
+        Every weight in `sample_weight` lies between 0 and this; a record counts with its weight
+        over this bound.
     fit_intercept : bool
         Whether there is an intercept.
     clip : bool
-        Scale longer rows to the norm bound and move targets into the label bound, instead of
-        refusing them.
+        Scale longer rows to the norm bound and move targets and weights into their bounds, instead
+        of refusing them.
     random_state : int, Generator, RandomState or None
         None draws fresh noise; whoever knows a seed can undo the noise.
 
@@ -138,6 +162,19 @@ class PrivateLinearRegression(LinearRegressor):
     _methods = ("auto", "statistics", "output", "gradient", "sgd")
 
     radius: float | None = None
+    weight_bound: float | None = None
+
+    def fit(
+        self,
+        X: ArrayLike | Chunks,  # noqa: N803
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
+
+        `X` may be sparse, or `solvers.Chunks`, which has the targets in it and no weights.
+        """
+        return self._fitted(X, y, sample_weight, self.weight_bound)
 
     def _loss(self) -> Loss:
         return Squared()
@@ -208,7 +245,10 @@ class PrivatePoissonRegression(LinearRegressor):
     largest_mean: float | None = None
 
     def _loss(self) -> Poisson:
-        return Poisson(self.label_bound if self.largest_mean is None else self.largest_mean)
+        largest = self.label_bound if self.largest_mean is None else self.largest_mean
+        if largest is None:
+            raise InvalidParameter("label_bound=None must be declared: a bound on every count")
+        return Poisson(largest)
 
     def predict(self, X: ArrayLike) -> Floats:  # noqa: N803
         """The mean of the count of each row, e^⟨θ, x⟩, capped."""

@@ -58,12 +58,14 @@ def farthest(
     """How far apart sums can be brought, by climbing from several starts in `count` numbers."""
     rng = np.random.default_rng(count)
     best = 0.0
+    climb: Any = minimize  # whose overloads know no such options
+    options = {"maxfev": 150 * count, "xatol": 1e-7, "fatol": 1e-9}
     for start in [*first, *rng.normal(size=(starts, count))]:
-        found = minimize(
+        found = climb(
             lambda x: -length(moved(x), noise),
             start,
             method="Nelder-Mead",
-            options={"maxfev": 150 * count, "xatol": 1e-7, "fatol": 1e-9},
+            options=options,
         )
         best = max(best, -float(found.fun))
     return best

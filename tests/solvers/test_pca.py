@@ -25,7 +25,8 @@ KINDS = [(PURE, "norm"), (PURE, "laplace"), (APPROX, "norm")]
 def ellipse(n: int = 4000) -> Floats:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(n, 3)) * [0.3, 0.1, 0.02] @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    return rows + np.array([0.2, 0.0, -0.1])
+    moved: Floats = rows + np.array([0.2, 0.0, -0.1])
+    return moved
 
 
 def model(**changes: object) -> PrivatePCA:
