@@ -51,7 +51,11 @@ class OneRelease(ABC, Generic[Given]):
         return self.noise_for(len(sums)).release(np.tile(sums, (size, 1)), exponent, rng)
 
     def log_density(self, outputs: ArrayLike, data: Given) -> Floats:
-        """For each output, its log probability (grid) or log density (real)."""
+        """For each output, its log probability (grid) or log density (real).
+
+        Norm noise on the grid has no formula in two or more dimensions: there it is the log density
+        at the middle of the output's cell (`StepNoise.log_density`).
+        """
         sums, exponent = self.sums(data)
         draws = np.asarray(outputs, np.float64)
         if draws.ndim != 2 or draws.shape[1] != len(sums):
