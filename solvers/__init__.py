@@ -23,6 +23,7 @@ _MODULES = {
     "Absolute": "solvers.losses",
     "Quantile": "solvers.losses",
     "Softmax": "solvers.losses",
+    "Poisson": "solvers.losses",
     "Domain": "solvers.domains",
     "Ball": "solvers.domains",
     "Box": "solvers.domains",
@@ -31,9 +32,13 @@ _MODULES = {
     "PrivateLogisticRegression": "solvers.estimators",
     "PrivateSVM": "solvers.estimators",
     "PrivateLinearRegression": "solvers.estimators",
+    "PrivatePoissonRegression": "solvers.estimators",
     "PrivateMedian": "solvers.estimators",
     "PrivateStandardizer": "solvers.estimators",
     "PrivateNaiveBayes": "solvers.estimators",
+    "PrivatePCA": "solvers.estimators",
+    "PrivateKMeans": "solvers.estimators",
+    "PrivateForest": "solvers.estimators",
     "PrivatePipeline": "solvers.estimators",
     "PrivateClassifier": "solvers.estimators",
     "PrivateRegressor": "solvers.estimators",
@@ -63,6 +68,10 @@ _MODULES = {
     "ExponentialERM": "solvers.exponential.candidates",
     "ExponentialOnBall": "solvers.exponential.on_ball",
     "SufficientStatistics": "solvers.sufficient_statistics",
+    "SecondMoments": "solvers.second_moments",
+    "Lloyd": "solvers.lloyd",
+    "RandomTrees": "solvers.random_trees",
+    "LeafCounts": "solvers.random_trees",
 }
 
 _OLD_NAMES = {"Rule": "ObjectiveRule", "Certificate": "MinimumCertificate"}  # taken in dpverify

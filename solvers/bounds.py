@@ -93,7 +93,7 @@ class Bounds:
         entries below 2^-400 of it are taken for 0, so that products of them do not underflow.
         Both look at one record at a time.
         """
-        rows, labels = _matrix(X), numbers("y", y)
+        rows, labels = real_matrix("X", X), numbers("y", y)
         if len(rows) != len(labels):
             raise InvalidParameter(
                 f"y has {len(labels)} labels and X {len(rows)} rows; there must be equally many"
@@ -165,12 +165,13 @@ def _norms(rows: Floats) -> Floats:
     return lengths
 
 
-def _matrix(X: ArrayLike) -> Floats:  # noqa: N803
-    rows = _real("X", X)
+def real_matrix(name: str, value: ArrayLike) -> Floats:
+    """A matrix of real numbers, one row a record, as floats; or refuse, quoting none of them."""
+    rows = _real(name, value)
     if rows.ndim != 2:
-        raise InvalidParameter(f"X of shape {rows.shape} must be a matrix: one row a record")
+        raise InvalidParameter(f"{name} of shape {rows.shape} must be a matrix: one row a record")
     if rows.shape[1] == 0:
-        raise InvalidParameter(f"X of shape {rows.shape} must have at least one column")
+        raise InvalidParameter(f"{name} of shape {rows.shape} must have at least one column")
     return rows
 
 

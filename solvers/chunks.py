@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, NotSupported, check_count
@@ -25,6 +26,11 @@ Change: TypeAlias = Callable[[Block], Block]
 Work: TypeAlias = Callable[[int], Any]
 
 ROWS = 1 << 16  # of a block, unless the data come in smaller ones
+
+
+def is_sparse(X: Any) -> bool:  # noqa: ANN401, N803
+    """Whether X is a sparse matrix or array of scipy."""
+    return bool(issparse(X))
 
 
 class Source(Protocol):
@@ -57,14 +63,15 @@ class Chunks:
 
     @classmethod
     def arrays(cls, X: Any, y: Any, *, rows: int = ROWS) -> "Chunks":  # noqa: ANN401, N803
-        """Slices of arrays, such as `numpy.load(path, mmap_mode="r")`."""
+        """Slices of arrays, such as `numpy.load(path, mmap_mode="r")`; X may be sparse (scipy)."""
         check_count("rows", rows)
-        if len(np.shape(X)) != 2 or len(np.shape(y)) != 1 or len(X) != len(y):
+        if len(np.shape(X)) != 2 or np.shape(y) != np.shape(X)[:1]:
             raise InvalidParameter(
                 f"X of shape {np.shape(X)} must be a matrix, and y of shape {np.shape(y)} a list "
                 "with one label a row"
             )
-        return cls(_Arrays(X, y, int(rows)))
+        sliced: Any = X.tocsr() if is_sparse(X) else X
+        return cls(_Arrays(sliced, y, int(rows)))
 
     @classmethod
     def parquet(
@@ -146,7 +153,7 @@ class _Work:
     columns: int
 
     def __call__(self, X: Any, y: Any, *extra: Any) -> Any:  # noqa: ANN401, N803
-        block: Block = np.asarray(X), np.asarray(y)
+        block: Block = X.toarray() if is_sparse(X) else np.asarray(X), np.asarray(y)
         if block[0].ndim != 2 or block[0].shape[1] != self.columns:
             raise InvalidParameter(
                 f"every chunk of X must have the {self.columns} columns of the first one"

@@ -67,17 +67,18 @@ def coordinate_noise(budget: PureDP | ApproxDP, relation: Relation, dimension: i
 
 
 @plain_arguments
-def ridge(
+def ridge(  # noqa: PLR0913  # what the formula is about
     budget: PureDP | ApproxDP,
     relation: Relation,
     *,
     dimension: int,
     norm: float,
     smoothness: float = 0.0,
+    steepness: float = 1.0,
 ) -> float:
     """The default ridge for noise in the objective.
 
-    λ of the sum Σℓ + (λ/2)‖θ‖²: R·s/2, s the noise that gradients of length R need.
+    λ of the sum Σℓ + (λ/2)‖θ‖²: R·s/2, s the noise that gradients of length R·steepness need.
 
     Losses whose theorem charges ln(1 + β/λ) in full give their β as `smoothness`; λ is then large
     enough for that to cost no more than a quarter of ε.
@@ -89,7 +90,8 @@ def ridge(
     5.0
     """
     check_positive("norm", norm)
-    balanced = norm * norm * coordinate_noise(budget, relation, dimension) / 2.0
+    check_positive("steepness", steepness)
+    balanced = norm * norm * steepness * coordinate_noise(budget, relation, dimension) / 2.0
     part = _DETERMINANT * budget.epsilon
     least = smoothness * math.exp(-part) / -math.expm1(-part)  # β/(e^part − 1), for any ε
     return max(balanced, least)

@@ -8,14 +8,8 @@ import numpy as np
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_positive, settle_fields
-from dpverify.guarantees import PureDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
-from dpverify.theorems import (
-    BASIC_COMPOSITION,
-    GAUSSIAN_COMPOSITION,
-    ZCDP_COMPOSITION,
-    Theorem,
-)
+from dpverify.theorems import Theorem
 from solvers.bounds import Data
 from solvers.descent import (
     DescentSetting,
@@ -27,7 +21,14 @@ from solvers.descent import (
     released,
 )
 from solvers.privacy.clipped_sums import ChunkedSums, ClippedSums, Wholes
-from solvers.privacy.noise import Budget, StepNoise, check_budget, kind_of, noise_ratio
+from solvers.privacy.noise import (
+    Budget,
+    StepNoise,
+    check_budget,
+    composition_of,
+    kind_of,
+    noise_ratio,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +82,7 @@ class GradientDescent:
 
     @property
     def theorem(self) -> Theorem:
-        match self.budget:
-            case PureDP():
-                return BASIC_COMPOSITION
-            case ZeroConcentratedDP():
-                return ZCDP_COMPOSITION
-            case _:
-                return GAUSSIAN_COMPOSITION
+        return composition_of(self.budget)
 
     @property
     def transcript(self) -> FullTranscript:

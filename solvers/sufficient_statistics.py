@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from flint import arb
-from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
@@ -17,38 +16,29 @@ from dpverify.errors import (
     InvalidParameter,
     check_arithmetic,
     check_between,
-    check_draw,
     check_flag,
     check_member,
     settle_fields,
 )
-from dpverify.guarantees import PureDP, ZeroConcentratedDP
+from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
-from dpverify.theorems import (
-    ANALYTIC_GAUSSIAN,
-    GDP_TO_ZCDP,
-    LAPLACE,
-    NORM_MECHANISM,
-    Theorem,
-)
 from solvers.bounds import Bounds, Data, prepared_chunks
 from solvers.chunks import Block, Chunks
 from solvers.descent import above, features_and_labels
 from solvers.domains import Domain, WholeSpace
-from solvers.privacy.clipped_sums import Wholes, exact_zeros
-from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio
+from solvers.privacy.clipped_sums import Wholes
+from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio, release_claim
+from solvers.privacy.releases import (
+    OneRelease,
+    exact_products,
+    in_units,
+    packed,
+    packing_room,
+    row_exponent,
+    unpacked,
+)
 
 PureNoise: TypeAlias = Literal["laplace", "norm"]
-
-_BITS = 20
-_BLOCK = 1 << 12
-_THEOREMS: dict[Kind, Theorem] = {
-    "gaussian": ANALYTIC_GAUSSIAN,
-    "laplace": LAPLACE,
-    "norm": NORM_MECHANISM,
-}
-_SHIFTS = (2, 3, 5, 7)  # 1 + 1/4 + 1/8 + 1/32 + 1/128 = 181/128, just below √2
-_STRETCH = 181 / 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,15 +95,7 @@ class SufficientStatistics:
 
     @property
     def claim(self) -> Claim:
-        noise = StepNoise(
-            kind=self.kind, scale=1.0, sensitivity=1.0, dimension=2, arithmetic=self.arithmetic
-        )
-        theorem, assumes = _THEOREMS[self.kind], noise.assumes
-        if isinstance(self.budget, ZeroConcentratedDP):
-            return Claim(
-                self.budget, self.relation, GDP_TO_ZCDP, (f"the noise rests on {theorem}", *assumes)
-            )
-        return Claim(self.budget, self.relation, theorem, assumes)
+        return release_claim(self.budget, self.relation, self.kind, arithmetic=self.arithmetic)
 
     @property
     def statistics(self) -> "NoisyStatistics":
@@ -134,9 +116,7 @@ class SufficientStatistics:
 
     def noise(self, dimension: int) -> StepNoise:
         """What is added to the scaled statistics."""
-        # Flooring the stretched entries moves them by at most 5 units of 2^-40 more.
-        room = 1.0 if self.kind == "laplace" else 1.0 + 2.0**-28
-        reach = above(self.sensitivity(dimension) * room)
+        reach = above(self.sensitivity(dimension) * packing_room(dimension, self.kind))
         return StepNoise(
             kind=self.kind,
             scale=above(noise_ratio(self.budget, 1) * reach),
@@ -157,39 +137,25 @@ class SufficientStatistics:
 
     @property
     def _exponent(self) -> int:
-        return math.frexp(float(self.bounds.norm))[1] - _BITS
+        return row_exponent(float(self.bounds.norm))
 
     def _total(self, block: Block) -> Wholes:
         """Σ x·(x, y)ᵀ, exactly."""
         X, y = block  # noqa: N806
-        # Towards zero, so that no record becomes longer: whole numbers of at most 20 bits.
         scaled = np.column_stack([X, np.ldexp(y, self.label_exponent)])
-        rows = np.trunc(np.ldexp(scaled, -self._exponent))
-        total = exact_zeros((X.shape[1], X.shape[1] + 1), len(X))
-        for start in range(0, len(X), _BLOCK):
-            few = rows[start : start + _BLOCK]
-            total += (few[:, :-1].T @ few).astype(np.int64)  # exact: at most 2^52
-        return total
+        rows = in_units(scaled, self._exponent)
+        return exact_products(rows[:, :-1], rows)
 
     def _vector(self, total: Wholes) -> Wholes:
-        """Diagonal, entries above it (times 181/128 where ℓ2 counts), and Xᵀy."""
+        """Diagonal, entries above it, and Xᵀy."""
         d = len(total)
-        upper = total[:, :d][np.triu_indices(d, 1)]
-        if self.kind != "laplace":
-            upper = sum((upper >> shift for shift in _SHIFTS), start=upper)
-        return np.concatenate([np.diag(total[:, :d]), upper, total[:, d]])
+        return np.concatenate([packed(total[:, :d], self.kind), total[:, d]])
 
     def solution(self, released: Floats) -> Floats:
         """θ for each row of noisy statistics: post-processing."""
         d = dimension_of(released.shape[1])
-        stretch = 1.0 if self.kind == "laplace" else _STRETCH
-        gram = np.zeros((len(released), d, d))
-        rows, columns = np.triu_indices(d, 1)
-        gram[:, np.arange(d), np.arange(d)] = released[:, :d]
-        gram[:, rows, columns] = released[:, d : d + len(rows)] / stretch
-        gram[:, columns, rows] = gram[:, rows, columns]
         right = np.ldexp(released[:, -d:], -self.label_exponent)
-        values, vectors = np.linalg.eigh(gram)
+        values, vectors = np.linalg.eigh(unpacked(released[:, :-d], d, self.kind))
         inverse = 1.0 / (np.maximum(values, 0.0) + self.ridge_for(d))
         along = np.einsum("mij,mi->mj", vectors, right) * inverse
         return self.domain.project(np.einsum("mij,mj->mi", vectors, along))
@@ -198,8 +164,7 @@ class SufficientStatistics:
         """The ridge, by default about the spectral norm of the noise in A: √(2d) entries' worth."""
         if self.ridge is not None and self.ridge > 0:
             return float(self.ridge)
-        noise = self.noise(dimension)
-        entry = math.sqrt(noise.second_moment / noise.dimension)
+        entry = self.noise(dimension).deviation
         # Without any ridge a singular A would have no inverse.
         return entry * math.sqrt(2 * dimension) if self.ridge is None else 2.0**-40 * entry
 
@@ -209,7 +174,7 @@ class SufficientStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyStatistics:
+class NoisyStatistics(OneRelease[Data]):
     """The scaled statistics with noise, an array (size, d(d + 3)/2)."""
 
     method: SufficientStatistics
@@ -218,21 +183,11 @@ class NoisyStatistics:
     def claim(self) -> Claim:
         return self.method.claim
 
-    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
-        check_draw(size, rng)
-        sums, exponent = self.method.sums(data)
-        noise = self.method.noise(dimension_of(len(sums)))
-        return noise.release(np.tile(sums, (size, 1)), exponent, rng)
+    def noise_for(self, count: int) -> StepNoise:
+        return self.method.noise(dimension_of(count))
 
-    def log_density(self, outputs: ArrayLike, data: Data) -> Floats:
-        """For each output, its log probability (grid) or log density (real)."""
-        sums, exponent = self.method.sums(data)
-        draws = np.asarray(outputs, np.float64)
-        if draws.ndim != 2 or draws.shape[1] != len(sums):
-            shape = f"(size, {len(sums)})"
-            raise InvalidParameter(f"outputs of shape {draws.shape} must have the shape {shape}")
-        noise = self.method.noise(dimension_of(len(sums)))
-        return noise.log_density(draws, np.tile(sums, (len(draws), 1)), exponent)
+    def sums(self, data: Data) -> tuple[Wholes, int]:
+        return self.method.sums(data)
 
 
 def sensitivity(

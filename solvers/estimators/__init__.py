@@ -9,19 +9,30 @@ from dpverify.errors import check_member
 from solvers.estimators.bayes import PrivateNaiveBayes
 from solvers.estimators.classifiers import PrivateClassifier, PrivateLogisticRegression, PrivateSVM
 from solvers.estimators.declarations import PrivateEstimator
+from solvers.estimators.forest import PrivateForest
+from solvers.estimators.kmeans import PrivateKMeans
 from solvers.estimators.median import PrivateMedian
+from solvers.estimators.pca import PrivatePCA
 from solvers.estimators.pipeline import PrivatePipeline
-from solvers.estimators.regression import PrivateLinearRegression, PrivateRegressor
+from solvers.estimators.regression import (
+    PrivateLinearRegression,
+    PrivatePoissonRegression,
+    PrivateRegressor,
+)
 from solvers.estimators.standardizer import PrivateStandardizer
 from solvers.registry import LOSSES
 
 __all__ = [
     "PrivateClassifier",
+    "PrivateForest",
+    "PrivateKMeans",
     "PrivateLinearRegression",
     "PrivateLogisticRegression",
     "PrivateMedian",
     "PrivateNaiveBayes",
+    "PrivatePCA",
     "PrivatePipeline",
+    "PrivatePoissonRegression",
     "PrivateRegressor",
     "PrivateSVM",
     "PrivateStandardizer",
@@ -33,6 +44,7 @@ _MODELS: dict[str, type[PrivateEstimator]] = {
     "svm": PrivateSVM,
     "squared": PrivateLinearRegression,
     "absolute": PrivateMedian,
+    "poisson": PrivatePoissonRegression,
 }
 
 

@@ -1,5 +1,6 @@
 """Gaussian naive Bayes: mean and scale of each feature in each class, from one noisy release."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,9 +12,16 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpverify.arrays import Floats
+from dpverify.claims import Claim
 from dpverify.errors import check_flag
-from solvers.estimators.blocks import declared_classes, encoded
-from solvers.estimators.declarations import Declaration, PrivateEstimator, generator
+from solvers.estimators.blocks import check_same_classes, declared_classes, encoded
+from solvers.estimators.declarations import (
+    Declaration,
+    PrivateEstimator,
+    generator,
+    in_batches,
+    weight_shares,
+)
 from solvers.estimators.standardizer import (
     center_and_half,
     feature_bounds,
@@ -41,8 +49,10 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         Which data sets are neighbors. Must be declared.
     classes : sequence
         The labels that can occur. Must be declared.
+    weight_bound : float or None
+        Every weight in `sample_weight` lies between 0 and this.
     clip : bool
-        Move values into [low, high] instead of refusing them.
+        Move values into [low, high], and weights into their bound, instead of refusing them.
     random_state : int, Generator, RandomState or None
         None draws fresh noise; whoever knows a seed can undo the noise.
 
@@ -66,34 +76,78 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     low: float | Sequence[float] | None = None
     high: float | Sequence[float] | None = None
     classes: Sequence[Any] | None = None
+    weight_bound: float | None = None
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Spend the budget on moments; refuse, before any noise is drawn, what breaks a bound."""
+        return self._released(X, y, sample_weight, batch=False)
+
+    def partial_fit(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        classes: Sequence[Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add the noisy moments of one more batch of other records.
+
+        Every batch costs its own records the whole budget, and other records nothing, as long as no
+        record is in two of them: the claim assumes that. Each adds noise of its own.
+        """
+        check_same_classes(classes, self.classes)
+        return self._released(X, y, sample_weight, batch=True)
+
+    def _released(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        *,
+        batch: bool,
+    ) -> Self:
+        first = not (batch and hasattr(self, "theta_"))
         declared = Declaration.of(self.budget, self.relation)
         check_flag("clip", self.clip)
         feature_bounds(self.low, self.high, None)
         classes = declared_classes(self.classes)
         rng = generator(self.random_state)
         rows, labels = validate_data(
-            self, X, y, dtype=np.float64, ensure_min_samples=declared.least_records
+            self, X, y, reset=first, dtype=np.float64, ensure_min_samples=declared.least_records
         )
         indices = encoded(labels, classes)
         low, high = feature_bounds(self.low, self.high, rows.shape[1])
-        middle, half = center_and_half(low, high)
+        shares = weight_shares(sample_weight, self.weight_bound, len(rows), clip=self.clip)
         scaled = within_one(rows, low, high, clip=self.clip)
         moments = BoundedMoments(
             budget=declared.budget, relation=declared.relation, groups=len(classes)
         )
-        released = moments.sample_groups((scaled, indices), 1, rng=rng)[0]
-        found = [mean_and_deviation(part, moments) for part in released]
-        counts = np.maximum(released[:, -1], 1.0)
+        claim = moments.claim
+        if batch:
+            claim = in_batches(claim, None if first else self.claim_)
+        data = (scaled, indices) if shares is None else (scaled, indices, shares)
+        released = moments.sample_groups(data, 1, rng=rng)[0]
+        self._moments: Floats = released if first else self._moments + released
+        self._batches: int = 1 if first else self._batches + 1
+        self._learn(moments.noise(rows.shape[1]).deviation, center_and_half(low, high))
         self.classes_ = classes
+        self.claim_: Claim = claim
+        return self
+
+    def _learn(self, noise: float, box: tuple[Floats, Floats]) -> None:
+        """Priors, means and deviations from the noisy moments of all batches: post-processing."""
+        middle, half = box
+        spread = noise * math.sqrt(self._batches)
+        found = [mean_and_deviation(part, spread) for part in self._moments]
+        counts = np.maximum(self._moments[:, -1], 1.0)
         self.class_prior_: Floats = counts / counts.sum()
         self.theta_: Floats = middle + half * np.stack([mean for mean, _ in found])
         self._deviations: Floats = half * np.stack([deviation for _, deviation in found])
         self._half = half
-        self.claim_ = moments.claim
-        return self
 
     @property
     def var_(self) -> Floats:
@@ -113,7 +167,8 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
         """The likeliest class of each row."""
-        labels: NDArray[Any] = self.classes_[self.predict_joint_log_proba(X).argmax(axis=1)]
+        likeliest = self.predict_joint_log_proba(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[likeliest]
         return labels
 
     def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from dpverify.arrays import Ints
 from dpverify.errors import InvalidParameter
 from solvers.bounds import numbers
-from solvers.chunks import Block, Chunks
-from solvers.estimators.declarations import Declaration, Rows
+from solvers.chunks import ROWS, Block, Chunks
+from solvers.estimators.declarations import DENSE, Declaration, Rows
 
 
 def check_chunked(y: object) -> None:
@@ -34,6 +34,13 @@ def declared_classes(classes: Sequence[Any] | None) -> NDArray[Any]:
     return found
 
 
+def check_same_classes(given: Sequence[Any] | None, declared: Sequence[Any] | None) -> None:
+    """Refuse classes of a batch that are not those of the model."""
+    wanted = declared_classes(declared)
+    if given is not None and not np.array_equal(np.unique(np.asarray(given)), wanted):
+        raise InvalidParameter(f"classes={given!r} must be those of the model: {declared!r}")
+
+
 def read_chunks(model: Any, chunks: Chunks, rows: Rows, declared: Declaration) -> Chunks:  # noqa: ANN401
     """The chunks after a pass in which every record was found within its bounds."""
     features = chunks.source.columns
@@ -53,6 +60,24 @@ def encoded(labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
     return np.searchsorted(classes, labels)
 
 
+def sparse_chunks(X: Any, y: NDArray[Any]) -> Chunks:  # noqa: ANN401, N803  # a sparse matrix
+    """A sparse matrix as chunks, each of which is made dense when it is its turn."""
+    return Chunks.arrays(X, y, rows=max(1, min(ROWS, DENSE // X.shape[1])))
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureBlock:
+    """Rows within their bound; where labels are weights in [0, 1], scaled by their roots."""
+
+    rows: Rows
+    weighted: bool = False
+
+    def __call__(self, block: Block) -> Block:
+        features, none = self.rows.prepare(block[0], np.zeros(len(block[0])))
+        # w·xxᵀ is the matrix of √w·x.
+        return features * np.sqrt(block[1])[:, None] if self.weighted else features, none
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedBlock:
     """Rows within their bound, and the number of each record's class."""
@@ -66,16 +91,41 @@ class EncodedBlock:
         return self.rows.prepare(features, indices)
 
 
+def weighted_targets(targets: NDArray[Any], shares: NDArray[Any] | None) -> NDArray[Any]:
+    """Targets, each with its weight if there are weights, as one array that can be cut."""
+    if shares is None:
+        return targets
+    both = np.empty(len(targets), [("target", np.float64), ("weight", np.float64)])
+    both["target"], both["weight"] = targets, shares
+    return both
+
+
 @dataclass(frozen=True, slots=True)
 class TargetBlock:
-    """Rows and targets within their bounds."""
+    """Rows and targets within their bounds; `counts` must not be negative.
+
+    Where targets have weights, both are multiplied by √w: w·(⟨θ, x⟩ − y)² is the square of these,
+    which are shorter.
+    """
 
     rows: Rows
     label_bound: float
+    counts: bool = False
 
     def __call__(self, block: Block) -> Block:
-        features, targets = block
-        return self.rows.prepare(features, numbers("y", targets), label_bound=self.label_bound)
+        weighted = block[1].dtype.names is not None
+        targets = numbers("y", block[1]["target"] if weighted else block[1])
+        if self.counts:
+            if not self.rows.clip and (targets < 0.0).any():
+                raise InvalidParameter(
+                    "every target in y must be 0 or more, or be clipped (clip=True)"
+                )
+            targets = np.maximum(targets, 0.0)
+        rows, kept = self.rows.prepare(block[0], targets, label_bound=self.label_bound)
+        if not weighted:
+            return rows, kept
+        roots = np.sqrt(block[1]["weight"])
+        return rows * roots[:, None], kept * roots
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 from solvers import defaults
 from solvers.bounds import Bounds
-from solvers.chunks import Chunks
+from solvers.chunks import Chunks, is_sparse
 from solvers.domains import Domain
 from solvers.estimators.blocks import (
     EncodedBlock,
@@ -27,6 +27,7 @@ from solvers.estimators.blocks import (
     declared_classes,
     encoded,
     read_chunks,
+    sparse_chunks,
 )
 from solvers.estimators.declarations import Declaration, generator, together
 from solvers.estimators.fitting import FitRequest, Fitted, LinearModel, fit_weights
@@ -48,7 +49,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     def fit(self, X: ArrayLike | Chunks, y: ArrayLike | None = None) -> Self:  # noqa: N803
         """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
 
-        `X` may be `solvers.Chunks`, which has the labels in it.
+        `X` may be sparse, or `solvers.Chunks`, which has the labels in it.
         """
         declared, rows = self._declared()
         bounds = Bounds(norm=rows.norm, labels=(-1.0, 1.0))
@@ -63,10 +64,15 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             prepared = indices = read_chunks(self, encoding, rows, declared)
         else:
             features, given = validate_data(
-                self, X, y, dtype=np.float64, ensure_min_samples=declared.least_records
-            )
+                self, X, y, accept_sparse="csr", dtype=np.float64,
+                ensure_min_samples=declared.least_records,
+            )  # fmt: skip
             classes, indices = self._encoded(given)
-            prepared, _ = rows.prepare(features, np.zeros(len(indices)))
+            if is_sparse(features):
+                encoding = sparse_chunks(features, given).map(EncodedBlock(rows, classes))
+                prepared = indices = read_chunks(self, encoding, rows, declared)
+            else:
+                prepared, _ = rows.prepare(features, np.zeros(len(indices)))
         method, self.reason_ = self._chosen(len(classes), declared, prepared)
         request = replace(request, method=method)
         self.joint_ = len(classes) > 2 and request.method != "objective" and self._has_joint
@@ -92,6 +98,23 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         chosen = (found > 0.0).astype(np.int64) if found.ndim == 1 else found.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[chosen]
         return labels
+
+    def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
+        """The probability of each class, with scores read as log odds: post-processing.
+
+        That is the model of the logistic loss; scores of other losses are not calibrated.
+        """
+        found = self.decision_function(X)
+        if found.ndim == 1:
+            return np.column_stack([expit(-found), expit(found)])
+        if self.joint_:
+            joint: Floats = softmax(found, axis=1)
+            return joint
+        shares = expit(found)
+        total = shares.sum(axis=1, keepdims=True)
+        flat = np.full_like(shares, 1.0 / shares.shape[1])
+        probabilities: Floats = np.divide(shares, total, out=flat, where=total > 0.0)
+        return probabilities
 
     def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
         """The classes, and for each record the number of its own."""
@@ -243,20 +266,6 @@ class PrivateLogisticRegression(LinearClassifier):
 
     def _loss(self) -> Loss:
         return Logistic()
-
-    def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """The probability of each class, as the model has it; post-processing."""
-        found = self.decision_function(X)
-        if found.ndim == 1:
-            return np.column_stack([expit(-found), expit(found)])
-        if self.joint_:
-            joint: Floats = softmax(found, axis=1)
-            return joint
-        shares = expit(found)
-        total = shares.sum(axis=1, keepdims=True)
-        flat = np.full_like(shares, 1.0 / shares.shape[1])
-        probabilities: Floats = np.divide(shares, total, out=flat, where=total > 0.0)
-        return probabilities
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

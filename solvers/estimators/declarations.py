@@ -6,9 +6,10 @@ Rows are kept within the declared norm, and get a constant feature at the end fo
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from dpverify.arrays import Floats
@@ -17,12 +18,21 @@ from dpverify.errors import InvalidParameter, NotSupported, check_count, check_f
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION
-from solvers.bounds import Bounds
+from solvers.bounds import Bounds, numbers
+from solvers.chunks import is_sparse
 from solvers.defaults import INTERCEPT
 from solvers.estimators.surroundings import watched
+from solvers.privacy.theorems import PARALLEL_COMPOSITION
 
 Budget: TypeAlias = PureDP | ApproxDP
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
+
+DENSE = 1 << 22  # cells of a sparse matrix that are made dense at once
+
+ONE_BATCH = (
+    "each record is in one batch only, the same whatever the other records are; where one is "
+    "replaced, the other takes its place in that batch"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +85,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     def __init_subclass__(cls, **named: object) -> None:
         """Whatever surrounds a fit and is not charged stands in its claim."""
         super().__init_subclass__(**named)
-        if "fit" in vars(cls):
-            setattr(cls, "fit", watched(vars(cls)["fit"]))  # noqa: B010  # mypy knows `fit` as a method
+        for name in {"fit", "partial_fit"} & set(vars(cls)):
+            setattr(cls, name, watched(vars(cls)[name]))
 
 
 def fraction(budget: Budget, part: float) -> Budget:
@@ -103,6 +113,24 @@ def together(claims: Sequence[Claim], declared: Declaration) -> Claim:
     assumes = dict.fromkeys(text for claim in claims for text in claim.assumes)
     rests = dict.fromkeys(f"each part rests on {claim.theorem}" for claim in claims)
     return Claim(declared.budget, declared.relation, BASIC_COMPOSITION, (*rests, *assumes))
+
+
+def in_batches(claim: Claim, before: Claim | None) -> Claim:
+    """The claim of fits to one batch after another, each with the whole budget.
+
+    [PARALLEL_COMPOSITION] `before` is that of the batches before, or of a first fit.
+    """
+    if before is not None and (before.guarantee, before.relation) != (
+        claim.guarantee,
+        claim.relation,
+    ):
+        raise InvalidParameter(
+            f"budget={claim.guarantee!r} and relation={claim.relation!r} must be those of the "
+            f"batches before: {before.guarantee!r}, {before.relation!r}"
+        )
+    rests = f"each batch rests on {claim.theorem}"
+    assumes = (ONE_BATCH, rests, *claim.assumes)
+    return Claim(claim.guarantee, claim.relation, PARALLEL_COMPOSITION, assumes)
 
 
 def check_sum(parts: Sequence[Guarantee], budget: Budget) -> None:
@@ -191,15 +219,52 @@ class Rows:
         return weights[:, :-1], weights[:, -1] * self.constant
 
 
-def scores(features: Floats, coefficients: Floats) -> Floats:
+def weight_shares(
+    sample_weight: ArrayLike | None, weight_bound: float | None, records: int, *, clip: bool
+) -> Floats | None:
+    """Each record's weight as a share of the declared bound, in [0, 1]; None if none was declared.
+
+    A weight belongs to its record: whoever replaces the one replaces the other. Without
+    `sample_weight` every record has weight 1.
+
+    >>> weight_shares([0.5, 2.0], 4.0, 2, clip=False).tolist()
+    [0.125, 0.5]
+    """
+    if weight_bound is None:
+        if sample_weight is not None:
+            raise InvalidParameter(
+                "weight_bound=None must be declared beside sample_weight: a bound on every weight"
+            )
+        return None
+    check_positive("weight_bound", weight_bound)
+    bound = float(weight_bound)
+    given = np.ones(records) if sample_weight is None else numbers("sample_weight", sample_weight)
+    if len(given) != records:
+        raise InvalidParameter(
+            f"sample_weight has {len(given)} entries and X {records} rows; there must be equally "
+            "many"
+        )
+    if not clip and ((given < 0.0) | (given > bound)).any():
+        raise InvalidParameter(
+            f"every weight must lie between 0 and weight_bound={bound!r}, or be clipped (clip=True)"
+        )
+    return np.clip(given, 0.0, bound) / bound
+
+
+def scores(features: Any, coefficients: Floats) -> Floats:  # noqa: ANN401  # dense, or sparse
     """Scores of all rows, each computed from its row alone, to the last bit.
 
     ⟨θ, x⟩ for rows (n, d) and coefficients (m, d): (n, m), each row's by itself.
 
     A matrix product may add up a row's terms in an order that depends on how many rows there are.
     Then one record more could change the scores of all others in their last bits, and a selection
-    that is charged for one record would be charged too little.
+    that is charged for one record would be charged too little. Sparse rows are made dense in turn.
     """
+    if is_sparse(features):
+        step = max(1, DENSE // features.shape[1])
+        starts = range(0, max(features.shape[0], 1), step)
+        parts = [features[start : start + step].toarray() for start in starts]
+        return np.vstack([scores(part, coefficients) for part in parts])
     rows = np.ascontiguousarray(features)
     found: Floats = np.einsum("nd,md->nm", rows, coefficients, optimize=False)
     return found

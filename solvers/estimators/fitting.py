@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,7 +61,9 @@ class FitRequest:
         if self.records is not None:
             check_count("records", self.records)
 
-    def ridge_for(self, dimension: int, *, smoothness: float = 0.0) -> float:
+    def ridge_for(
+        self, dimension: int, *, smoothness: float = 0.0, steepness: float = 1.0
+    ) -> float:
         """The λ that was asked for, or the default."""
         if self.ridge is not None:
             return float(self.ridge)
@@ -70,6 +73,7 @@ class FitRequest:
             dimension=dimension,
             norm=self.bounds.norm,
             smoothness=smoothness,
+            steepness=steepness,
         )
 
 
@@ -136,8 +140,13 @@ class LinearModel(PrivateEstimator, ABC):
     def _scores(self, X: ArrayLike) -> Floats:  # noqa: N803
         """⟨θ, x⟩ without the intercept, for each row of X and each row of coefficients."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        rows = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         return scores(rows, np.atleast_2d(self.coef_))
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 @telling("fitting")
@@ -159,7 +168,9 @@ def _objective(request: FitRequest, data: Data, rng: np.random.Generator) -> Fit
     dimension = shape_of(data)[1]
     spared = isinstance(request.loss, Logistic) or not request.loss.smooth  # which is refused
     charged = 0.0 if spared else request.loss.smoothness(request.bounds)
-    ridge = request.ridge_for(dimension, smoothness=charged)
+    steepest = request.loss.slope_bound(request.bounds) if request.loss.smooth else 1.0
+    steepness = steepest if math.isfinite(steepest) else 1.0  # else a domain bounds it, or nothing
+    ridge = request.ridge_for(dimension, smoothness=charged, steepness=steepness)
     problem = Problem(
         loss=request.loss,
         bounds=request.bounds,

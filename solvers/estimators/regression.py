@@ -1,28 +1,37 @@
 """Linear regression: least squares from noisy statistics, or by another method on a ball."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.validation import validate_data
 
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_positive
 from solvers.bounds import Bounds, Data
-from solvers.chunks import Chunks
+from solvers.chunks import Chunks, is_sparse
 from solvers.domains import Ball, Domain
-from solvers.estimators.blocks import TargetBlock, check_chunked, read_chunks
-from solvers.estimators.declarations import generator
+from solvers.estimators.blocks import (
+    TargetBlock,
+    check_chunked,
+    read_chunks,
+    sparse_chunks,
+    weighted_targets,
+)
+from solvers.estimators.declarations import generator, weight_shares
 from solvers.estimators.fitting import LinearModel, fit_weights
-from solvers.losses import Loss, Squared
+from solvers.losses import Loss, Poisson, Squared
 from solvers.registry import domain_named, loss_named
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
-    """What the regressions share: targets within a declared bound."""
+    """What the regressions share: targets within a declared bound; `_counts` are not negative."""
+
+    _counts = False
 
     label_bound: float | None = None
 
@@ -33,8 +42,18 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
     def fit(self, X: ArrayLike | Chunks, y: ArrayLike | None = None) -> Self:  # noqa: N803
         """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
 
-        `X` may be `solvers.Chunks`, which has the targets in it.
+        `X` may be sparse, or `solvers.Chunks`, which has the targets in it.
         """
+        return self._fitted(X, y)
+
+    def _fitted(
+        self,
+        X: ArrayLike | Chunks,  # noqa: N803
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None = None,
+        weight_bound: float | None = None,
+    ) -> Self:
+        """A fit; with weights for squared losses only."""
         declared, rows = self._declared()
         if self.label_bound is None:
             raise InvalidParameter(
@@ -43,17 +62,30 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         check_positive("label_bound", self.label_bound)
         rng = generator(self.random_state)
         bound = float(self.label_bound)
+        block = TargetBlock(rows, bound, self._counts)
+        loss = self._loss()
         data: Data
         if isinstance(X, Chunks):
             check_chunked(y)
-            data = read_chunks(self, X.map(TargetBlock(rows, bound)), rows, declared)
+            if sample_weight is not None or weight_bound is not None:
+                raise InvalidParameter(
+                    f"weight_bound={weight_bound!r} must not be given with data in chunks"
+                )
+            data = read_chunks(self, X.map(block), rows, declared)
         else:
             features, targets = validate_data(
-                self, X, y, dtype=np.float64, y_numeric=True,
+                self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True,
                 ensure_min_samples=declared.least_records,
             )  # fmt: skip
-            data = rows.prepare(features, targets, label_bound=bound)
-        method = self._chosen(self._loss()) if self.method == "auto" else self.method
+            records = features.shape[0]
+            shares = weight_shares(sample_weight, weight_bound, records, clip=self.clip)
+            labels = weighted_targets(targets, shares)
+            if is_sparse(features):
+                chunks = sparse_chunks(features, labels).map(block)
+                data = read_chunks(self, chunks, rows, declared)
+            else:
+                data = block((features, labels))
+        method = self._chosen(loss) if self.method == "auto" else self.method
         request = self._request(declared, Bounds(norm=rows.norm, label_bound=bound), method)
         fitted = fit_weights(request, data, rng=rng)
         coefficients, intercepts = rows.split(fitted.weights[None])
@@ -95,11 +127,14 @@ class PrivateLinearRegression(LinearRegressor):
     records : int or None
         How many records there are, as a public number; gradient methods need it where records are
         added or removed.
+    weight_bound : float or None
+        Every weight in `sample_weight` lies between 0 and this; a record counts with its weight
+        over this bound.
     fit_intercept : bool
         Whether there is an intercept.
     clip : bool
-        Scale longer rows to the norm bound and move targets into the label bound, instead of
-        refusing them.
+        Scale longer rows to the norm bound and move targets and weights into their bounds, instead
+        of refusing them.
     random_state : int, Generator, RandomState or None
         None draws fresh noise; whoever knows a seed can undo the noise.
 
@@ -127,6 +162,19 @@ class PrivateLinearRegression(LinearRegressor):
     _methods = ("auto", "statistics", "output", "gradient", "sgd")
 
     radius: float | None = None
+    weight_bound: float | None = None
+
+    def fit(
+        self,
+        X: ArrayLike | Chunks,  # noqa: N803
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
+
+        `X` may be sparse, or `solvers.Chunks`, which has the targets in it and no weights.
+        """
+        return self._fitted(X, y, sample_weight, self.weight_bound)
 
     def _loss(self) -> Loss:
         return Squared()
@@ -136,6 +184,93 @@ class PrivateLinearRegression(LinearRegressor):
 
     def _domain(self) -> Domain | None:
         return None if self.radius is None else Ball(self.radius)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivatePoissonRegression(LinearRegressor):
+    """Poisson regression of counts under differential privacy.
+
+    The mean of a count is e^⟨θ, x⟩. Minimizes Σ(e^⟨θ, xᵢ⟩ − yᵢ·⟨θ, xᵢ⟩) + (λ/2)·‖θ‖² with noise
+    in the objective, with means capped at `largest_mean`: beyond it the loss goes on as a straight
+    line. Without a cap, one record could bend the objective without limit.
+
+    Parameters
+    ----------
+    budget : PureDP or ApproxDP
+        What the fit may cost. Must be declared.
+    norm_bound : float
+        Every row's ℓ2 norm is at most this. Must be declared; the data are never asked.
+    label_bound : float
+        Every count lies between 0 and this. Must be declared.
+    relation : Relation
+        Which data sets are neighbors. Must be declared.
+    largest_mean : float or None
+        The cap on predicted means; None takes the label bound. Noise is as large as the larger of
+        both, so a cap below the label bound saves nothing, and one above it costs.
+    method : {"auto", "objective", "output", "gradient", "sgd"}
+        The algorithm; "auto" is objective perturbation.
+    ridge : float or None
+        λ, of the sum of losses. None takes a default from public numbers.
+    records : int or None
+        How many records there are, as a public number; output perturbation without a ridge and
+        gradient methods need it where records are added or removed.
+    fit_intercept : bool
+        Whether there is an intercept.
+    clip : bool
+        Scale longer rows to the norm bound and move targets into [0, label bound], instead of
+        refusing them.
+    random_state : int, Generator, RandomState or None
+        None draws fresh noise; whoever knows a seed can undo the noise.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        As in scikit-learn's `PoissonRegressor`.
+    claim_, certificate_, utility_, method_, ridge_
+        As in `PrivateLogisticRegression`.
+
+    >>> from dpverify import ApproxDP
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.7, 0.7, (20000, 2))
+    >>> y = np.minimum(rng.poisson(np.exp(2.0 * X[:, 0])), 8)
+    >>> model = PrivatePoissonRegression(budget=ApproxDP(epsilon=2.0, delta=1e-6), norm_bound=1.0,
+    ...                                  label_bound=8.0, relation="add-remove", random_state=0)
+    >>> bool(model.fit(X, y).score(X, y) > 0.25)
+    True
+    """
+
+    _methods = ("auto", "objective", "output", "gradient", "sgd")
+    _counts = True
+
+    largest_mean: float | None = None
+
+    def _loss(self) -> Poisson:
+        largest = self.label_bound if self.largest_mean is None else self.largest_mean
+        if largest is None:
+            raise InvalidParameter("label_bound=None must be declared: a bound on every count")
+        return Poisson(largest)
+
+    def predict(self, X: ArrayLike) -> Floats:  # noqa: N803
+        """The mean of the count of each row, e^⟨θ, x⟩, capped."""
+        exponents = super().predict(X)
+        largest = float(self._loss().largest_mean)
+        means: Floats = np.exp(np.clip(exponents, -700.0, np.log(largest)))
+        return means
+
+    def score(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """D², the share of the Poisson deviance that is explained, as in `PoissonRegressor`."""
+        predicted = self.predict(X)
+        return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

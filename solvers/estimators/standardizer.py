@@ -70,7 +70,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimat
         scaled = within_one(rows, low, high, clip=self.clip)
         moments = BoundedMoments(budget=declared.budget, relation=declared.relation)
         released = moments.sample(scaled, 1, rng=rng)[0]
-        mean, deviation = mean_and_deviation(released, moments)
+        mean, deviation = mean_and_deviation(released, moments.noise(rows.shape[1]).deviation)
         self.mean_: Floats = middle + half * mean
         self.scale_: Floats = half * deviation
         self.claim_ = moments.claim
@@ -139,12 +139,11 @@ def within_one(rows: Floats, low: Floats, high: Floats, *, clip: bool) -> Floats
     return np.clip((np.clip(rows, low, high) - middle) / half, -1.0, 1.0)
 
 
-def mean_and_deviation(released: Floats, moments: BoundedMoments) -> tuple[Floats, Floats]:
+def mean_and_deviation(released: Floats, noise: float) -> tuple[Floats, Floats]:
     """Of features in [−1, 1]; noise is told from spread by its own size, which is public."""
     d = (len(released) - 1) // 2
     count = max(float(released[-1]), 1.0)
-    noise = moments.noise(d)
-    error = float(np.sqrt(noise.second_moment / noise.dimension)) / count
+    error = noise / count
     mean = np.clip(released[:d] / count, -1.0, 1.0)
     variance = released[d : 2 * d] / count - mean**2
     least = min(error, 1.0) + 2.0**-20  # what noise alone would show: constants are not blown up

@@ -3,6 +3,7 @@
 from solvers.losses.base import Loss
 from solvers.losses.hinge import Hinge, HuberHinge
 from solvers.losses.logistic import Logistic
+from solvers.losses.poisson import Poisson
 from solvers.losses.quantile import Absolute, Quantile
 from solvers.losses.softmax import Softmax
 from solvers.losses.squared import Squared
@@ -13,6 +14,7 @@ __all__ = [
     "HuberHinge",
     "Logistic",
     "Loss",
+    "Poisson",
     "Quantile",
     "Softmax",
     "Squared",

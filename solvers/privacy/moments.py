@@ -5,7 +5,8 @@ are exact. A record that is added or removed moves (z, z²) of each feature by a
 √2 in ℓ2, and the count by 1. One that is replaced moves (z, z²) by at most 9/4 in ℓ1 and 2 in ℓ2;
 the count is then public. [proofs/bounded_moments.py] Of records in groups, such as classes, each
 group has its moments, and a record that is replaced may leave one group and join another: that is
-one record less and one more.
+one record less and one more. Weights in [0, 1] move nothing further: what a record of weight u
+adds lies between nothing and what one of weight 1 adds, and the length of a difference is convex.
 """
 
 import math
@@ -20,9 +21,8 @@ from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_draw, settle_fields
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
-from dpverify.theorems import ANALYTIC_GAUSSIAN, LAPLACE
 from solvers.privacy.clipped_sums import Wholes, exact_zeros
-from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio
+from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio, release_claim
 
 _BITS = 20
 _BLOCK = 1 << 16
@@ -56,9 +56,7 @@ class BoundedMoments:
 
     @property
     def claim(self) -> Claim:
-        noise = StepNoise(kind=self.kind, scale=1.0, sensitivity=1.0, dimension=2)
-        theorem = LAPLACE if self.kind == "laplace" else ANALYTIC_GAUSSIAN
-        return Claim(self.budget, self.relation, theorem, noise.assumes)
+        return release_claim(self.budget, self.relation, self.kind)
 
     @property
     def _counted(self) -> bool:
@@ -99,19 +97,34 @@ class BoundedMoments:
             total[-1] += n << (2 * _BITS)
         return total
 
-    def grouped_sums(self, features: Floats, groups: Ints) -> Wholes:
-        """The sums of each group, one after the other."""
-        parts = [self.sums(features[groups == group]) for group in range(self.groups)]
-        return np.concatenate(parts)
+    def grouped_sums(self, features: Floats, groups: Ints, weights: Floats | None = None) -> Wholes:
+        """The sums of each group, one after the other, in units of 2^-40; or 2^-60, with weights.
+
+        A weight u in [0, 1] is rounded down to a multiple of 2^-20, and u·(z, z², 1) counts.
+        """
+        members = [groups == group for group in range(self.groups)]
+        if weights is None:
+            return np.concatenate([self.sums(features[some]) for some in members])
+        return np.concatenate([_weighted(features[some], weights[some]) for some in members])
 
     def sample_groups(
-        self, data: tuple[Floats, Ints], size: int, *, rng: np.random.Generator
+        self,
+        data: tuple[Floats, Ints] | tuple[Floats, Ints, Floats],
+        size: int,
+        *,
+        rng: np.random.Generator,
     ) -> Floats:
-        """`size` releases (size, groups, 2d + 1), for features and the number of each's group."""
+        """`size` releases (size, groups, 2d + 1), for features and the number of each's group.
+
+        Behind them there may be weights in [0, 1]: of two groups at least, which are all counted.
+        """
         check_draw(size, rng)
-        features, groups = data
-        rows = np.tile(self.grouped_sums(features, groups), (size, 1))
-        drawn = self.noise(features.shape[1]).release(rows, -2 * _BITS, rng)
+        features, groups, *weights = data
+        if weights and self.groups < 2:
+            raise InvalidParameter(f"groups={self.groups!r} must be at least 2 for weights")
+        rows = np.tile(self.grouped_sums(features, groups, *weights), (size, 1))
+        exponent = -3 * _BITS if weights else -2 * _BITS
+        drawn = self.noise(features.shape[1]).release(rows, exponent, rng)
         return drawn.reshape(size, self.groups, -1)
 
     def sample(self, data: Floats, size: int, *, rng: np.random.Generator) -> Floats:
@@ -122,3 +135,21 @@ class BoundedMoments:
         if self._counted:
             return drawn
         return np.hstack([drawn, np.full((size, 1), float(len(data)))])
+
+
+def _weighted(features: Floats, weights: Floats) -> Wholes:
+    """Σu·z, Σu·z² and Σu in units of 2^-60, exactly: squares in two halves of 20 bits each."""
+    z = np.trunc(np.ldexp(np.clip(features, -1.0, 1.0), _BITS)).astype(np.int64)
+    u = np.trunc(np.ldexp(np.clip(weights, 0.0, 1.0), _BITS)).astype(np.int64)
+    upper, lower = (z * z) >> _BITS, (z * z) & ((1 << _BITS) - 1)
+    first, high, low = (_exact_sum(part * u[:, None]) for part in (z, upper, lower))
+    count = _exact_sum(u[:, None])
+    return np.concatenate([first << _BITS, (high << _BITS) + low, count << (2 * _BITS)])
+
+
+def _exact_sum(parts: Ints) -> Wholes:
+    """Sums over records of numbers of at most 41 bits, as Python's integers."""
+    total = np.zeros(parts.shape[1], np.object_)
+    for start in range(0, len(parts), _BLOCK):
+        total += parts[start : start + _BLOCK].sum(axis=0).astype(np.object_)
+    return total

@@ -19,6 +19,7 @@ import numpy as np
 from dpverify.accounting.calibration import calibrate
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
+from dpverify.claims import Claim
 from dpverify.errors import Arithmetic, InvalidParameter, check_positive, settle_fields
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, ZeroConcentratedDP
 from dpverify.mechanisms import Gaussian, NormMechanism
@@ -28,12 +29,27 @@ from dpverify.mechanisms.sampling.inversion import nearest_steps
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL, HALF_NORMAL, Magnitude
 from dpverify.mechanisms.sampling.norm_noise import NormNoise, direction_law
 from dpverify.neighbors import Relation
+from dpverify.theorems import (
+    ANALYTIC_GAUSSIAN,
+    BASIC_COMPOSITION,
+    GAUSSIAN_COMPOSITION,
+    GDP_TO_ZCDP,
+    LAPLACE,
+    NORM_MECHANISM,
+    ZCDP_COMPOSITION,
+    Theorem,
+)
 from solvers.privacy.clipped_sums import Wholes
 
 Budget: TypeAlias = PureDP | ApproxDP | ZeroConcentratedDP | GaussianDP
 Kind: TypeAlias = Literal["gaussian", "norm", "laplace"]
 
 _LIMIT = 1 << 61
+_THEOREMS: dict[Kind, Theorem] = {
+    "gaussian": ANALYTIC_GAUSSIAN,
+    "laplace": LAPLACE,
+    "norm": NORM_MECHANISM,
+}
 _FINE = {"gaussian": 20, "norm": 17, "laplace": 20}
 
 
@@ -69,9 +85,13 @@ class StepNoise:
     @property
     def second_moment(self) -> float:
         """E‖z‖₂²: d·σ², d·(d + 1)·b² or 2d·b²; the grid's rounding adds less than 2^-5 of it."""
-        d = self.dimension
-        factor = {"gaussian": d, "norm": d * (d + 1), "laplace": 2 * d}[self.kind]
-        return factor * float(self.scale) ** 2
+        return self.dimension * self.deviation**2
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation a coordinate: σ, √(d + 1)·b or √2·b, but for rounding."""
+        squares = {"gaussian": 1, "norm": self.dimension + 1, "laplace": 2}[self.kind]
+        return float(self.scale) * math.sqrt(squares)
 
     def release(self, sums: Wholes, exponent: int, rng: np.random.Generator) -> Floats:
         """Each row of `sums`·2^exponent (m, d), with noise of its own."""
@@ -276,6 +296,28 @@ def norm_steps(scale: float, size: int, dimension: int, rng: np.random.Generator
 def kind_of(budget: object) -> Kind:
     """Norm noise keeps a pure budget, Gaussian noise every other."""
     return "norm" if isinstance(budget, PureDP) else "gaussian"
+
+
+def release_claim(
+    budget: Budget, relation: Relation, kind: Kind, *, arithmetic: Arithmetic = "grid"
+) -> Claim:
+    """The claim of one release of sums, with noise of that kind that the budget was asked for."""
+    noise = StepNoise(kind=kind, scale=1.0, sensitivity=1.0, dimension=2, arithmetic=arithmetic)
+    theorem, assumes = _THEOREMS[kind], noise.assumes
+    if isinstance(budget, ZeroConcentratedDP):
+        return Claim(budget, relation, GDP_TO_ZCDP, (f"the noise rests on {theorem}", *assumes))
+    return Claim(budget, relation, theorem, assumes)
+
+
+def composition_of(budget: Budget) -> Theorem:
+    """What adds up the steps of an algorithm that shares a budget out evenly among them."""
+    match budget:
+        case PureDP():
+            return BASIC_COMPOSITION
+        case ZeroConcentratedDP():
+            return ZCDP_COMPOSITION
+        case _:
+            return GAUSSIAN_COMPOSITION
 
 
 def check_budget(budget: object) -> None:

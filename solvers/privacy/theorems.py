@@ -200,3 +200,13 @@ POISSON_REPLACED = Theorem(
     source="derived here; Zhu, Dong, Wang, AISTATS 2022, Thm 11 (arXiv 2106.08567v4), for one side",
     proof="proofs/replaced_subsampling.py",
 )
+PARALLEL_COMPOSITION = Theorem(
+    name="parallel-composition",
+    statement=(
+        "If a dataset is cut into parts such that neighbors differ in one part only, and each part is given to a mechanism "
+        "that is (ε, δ)-DP whatever came out for the parts before it, then all outputs together are (ε, δ)-DP; largest "
+        "losses, Rényi divergences and trade-offs that hold for every part hold for all together as well."
+    ),
+    source="McSherry, SIGMOD 2009, Thm 4, for pure privacy and fixed mechanisms",
+    proof="proofs/parallel_composition.py",
+)

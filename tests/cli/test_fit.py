@@ -92,6 +92,20 @@ def test_least_squares_and_median(numbers: Path, capsys: pytest.CaptureFixture[s
     assert model["bounds"] == {"low": -1.0, "high": 1.0}
 
 
+def test_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text("a,y\n" + "0.5,3\n-0.5,0\n" * 300)
+    common = [str(path), "--target", "y", "--loss", "poisson", "--epsilon", "20", "--seed", "0"]
+    declared = ["--norm-bound", "1", "--label-bound", "5", "--largest-mean", "4"]
+    model, _ = fitted([*common, *declared], capsys)
+    assert model["bounds"] == {"norm_bound": 1.0, "label_bound": 5.0, "largest_mean": 4.0}
+    assert model["weights"]["coefficients"][0] > 1.0
+    assert model["claim"]["kind"] == "PureDP"
+    path.write_text("a,y\n0.5,-1\n")
+    assert run(["fit", *common, *declared]) == 2
+    assert "every target in y must be 0 or more" in capsys.readouterr().err
+
+
 def test_what_is_printed(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "kept.json"
     options = ["--target", "side", *BUDGET, "--norm-bound", "1", "--output", str(target)]

@@ -76,7 +76,8 @@ def _records(rng: np.random.Generator) -> int:
 def _data(rng: np.random.Generator, labels: str, norm: float, shape: tuple[int, int]) -> Data:
     rows = edge_rows(rng, KINDS[rng.integers(len(KINDS))], norm, shape)
     numbers = [-LABEL_BOUND, LABEL_BOUND, 0.0, float(rng.uniform(-LABEL_BOUND, LABEL_BOUND))]
-    allowed = np.array({"two": [0, 1], "three": [0, 1, 2]}.get(labels, numbers))
+    sets = {"two": [0, 1], "three": [0, 1, 2], "counts": np.abs(numbers)}
+    allowed = np.array(sets.get(labels, numbers))
     if rng.random() < 0.4:
         return rows, np.full(shape[0], allowed[rng.integers(len(allowed))])
     return rows, rng.choice(allowed, shape[0])
@@ -177,8 +178,32 @@ def _standardized(rng: np.random.Generator, norm: float) -> tuple[Any, str]:
     return solvers.PrivateStandardizer(low=-norm, high=norm, **flags), "two"
 
 
+def _poisson(rng: np.random.Generator, norm: float) -> tuple[Any, str]:
+    largest = 10.0 ** rng.uniform(-6.0, 6.0) if rng.random() < 0.6 else None
+    given = _declared(rng, norm, _CLASSIFIED)
+    model = solvers.PrivatePoissonRegression(label_bound=LABEL_BOUND, largest_mean=largest, **given)
+    return model, "counts"
+
+
+def _components(rng: np.random.Generator, norm: float) -> tuple[Any, str]:
+    kept = 1 if rng.random() < 0.3 else None
+    return solvers.PrivatePCA(norm_bound=norm, n_components=kept), "two"
+
+
+def _clusters(rng: np.random.Generator, norm: float) -> tuple[Any, str]:
+    counts = {"n_clusters": int(rng.choice([1, 2, 9])), "max_iter": int(rng.choice([1, 3]))}
+    return solvers.PrivateKMeans(low=-norm, high=norm, **counts), "two"
+
+
+def _forest(rng: np.random.Generator, norm: float) -> tuple[Any, str]:
+    classes, labels = _classes(rng)
+    sizes = {"n_estimators": int(rng.choice([1, 5])), "max_depth": int(rng.choice([1, 4]))}
+    return solvers.PrivateForest(low=-norm, high=norm, classes=classes, **sizes), labels
+
+
 MODELS: list[Draw] = [
     *(_logistic, _svm, _classifier, _least_squares, _regressor, _median, _bayes, _standardized),
+    *(_poisson, _components, _clusters, _forest),
 ]
 
 
@@ -209,4 +234,7 @@ def _outcome(model: Any, data: Data) -> str:  # noqa: ANN401
     return "ends"
 
 
-_RELEASED = {"coef_", "intercept_", "median_", "theta_", "class_prior_", "mean_", "scale_"}
+_RELEASED = {
+    *("coef_", "intercept_", "median_", "theta_", "class_prior_", "mean_", "scale_"),
+    *("components_", "explained_variance_", "cluster_centers_", "counts_"),
+}

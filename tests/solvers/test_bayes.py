@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dpverify as dpv
 from dpverify.errors import InvalidParameter
 from solvers import PrivateLogisticRegression, PrivateNaiveBayes
 from solvers.privacy.moments import BoundedMoments
+from tests.solvers.adversaries import farthest, spent
+from tests.solvers.scikit_learn import DECLARED_LABELS, NO_WEIGHT
 
 PURE = dpv.PureDP(epsilon=1.0)
 APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-3)
@@ -65,6 +68,45 @@ def test_no_record_moves_the_sums_further_than_declared(
     worst = max(float(np.linalg.norm(move, norm)) for move in moves)
     assert worst <= moments.sensitivity(1)
     assert worst == pytest.approx(moments.sensitivity(1), rel=1e-9)
+
+
+@pytest.mark.parametrize("relation", list(dpv.Relation))
+@pytest.mark.parametrize("budget", [PURE, APPROX])
+def test_no_weight_lets_a_record_move_the_sums_further(
+    budget: dpv.PureDP | dpv.ApproxDP, relation: dpv.Relation
+) -> None:
+    """An adversary climbs over two records of two features, in either class, and their weights."""
+    moments = BoundedMoments(budget=budget, relation=relation, groups=2)
+    replaced = relation is dpv.Relation.REPLACE_ONE
+    noise = moments.noise(2)
+
+    def part(numbers: Any) -> Any:  # noqa: ANN401
+        rows = np.clip(3.0 * numbers.reshape(-1, 4), -1.0, 1.0)
+        return moments.grouped_sums(rows[:, 2:], (rows[:, 0] > 0.0) * 1, np.abs(rows[:, 1]))
+
+    def moved(numbers: Any) -> Any:  # noqa: ANN401
+        return part(numbers[:4]) - part(numbers[4:]), -60
+
+    reached = farthest(moved, noise, 8 if replaced else 4, starts=8)
+    assert 0.99 <= spent(noise, reached, budget) <= 1.0
+
+
+def test_weights_are_repetitions_exactly() -> None:
+    rows, y = blobs(300)
+    weights = np.random.default_rng(0).integers(0, 5, 300)
+    weighted = model(weight_bound=4.0).fit(rows, y, sample_weight=weights)
+    repeated = model(weight_bound=4.0).fit(np.repeat(rows, weights, axis=0), np.repeat(y, weights))
+    assert (weighted.theta_ == repeated.theta_).all()
+    assert (weighted.var_ == repeated.var_).all()
+    moments = BoundedMoments(budget=PURE, relation=dpv.Relation.ADD_REMOVE, groups=3)
+    ones = moments.grouped_sums(rows / 4.0, y, np.ones(300))
+    assert (ones == moments.grouped_sums(rows / 4.0, y).astype(object) << 20).all()
+    with pytest.raises(InvalidParameter, match="weight_bound=None must be declared"):
+        model().fit(rows, y, sample_weight=weights)
+    with pytest.raises(InvalidParameter, match="groups=1 must be at least 2 for weights"):
+        BoundedMoments(budget=PURE, relation=dpv.Relation.ADD_REMOVE).sample_groups(
+            (rows, y, weights / 4.0), 1, rng=np.random.default_rng(0)
+        )
 
 
 @pytest.mark.slow
@@ -132,3 +174,16 @@ def test_no_declared_label_is_refused_or_warned_about(kind: type[Any], y: Any) -
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(fitted.fit(np.zeros((len(y), 1)), y).classes_) == 30
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    [
+        PrivateNaiveBayes(
+            budget=dpv.PureDP(epsilon=1e4), low=-4.0, high=4.0, clip=True, classes=(0, 1, 2),
+            relation="replace-one", weight_bound=8.0,
+        )
+    ],
+    expected_failed_checks=lambda _: DECLARED_LABELS | NO_WEIGHT,
+)  # fmt: skip
+def test_laws_of_scikit_learn(estimator: Any, check: Any) -> None:  # noqa: ANN401
+    check(estimator)

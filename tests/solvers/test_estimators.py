@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
@@ -18,6 +19,7 @@ from dpverify.arrays import Array
 from dpverify.errors import DPVerifyError, InvalidParameter
 from solvers import (
     Bounds,
+    Chunks,
     Logistic,
     PrivateClassifier,
     PrivateLinearRegression,
@@ -30,6 +32,7 @@ from solvers.estimators.classifiers import LABELS_READ_OFF
 from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
+from tests.solvers.scikit_learn import NO_WEIGHT, ROUNDED
 
 Budget: TypeAlias = dpv.PureDP | dpv.ApproxDP
 Classifier: TypeAlias = PrivateLogisticRegression | PrivateSVM
@@ -48,8 +51,8 @@ def halves(n: int = 400, seed: int = 0) -> tuple[Array, Array]:
     return rows, np.where(rows[:, 0] > 0, 1, -1)
 
 
-# scikit-learn's own laws; none is excepted. They want no records refused, which is right where
-# their number is public: where it is private, none at all are a dataset like any other.
+# scikit-learn's own laws; none is excepted, but for weights. They want no records refused, which is
+# right where their number is public: where it is private, none at all are a dataset like any other.
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -62,14 +65,18 @@ def halves(n: int = 400, seed: int = 0) -> tuple[Array, Array]:
             loss="huber-hinge", budget=LARGE, norm_bound=10.0, relation="replace-one", clip=True
         ),
         PrivateLinearRegression(
-            budget=dpv.PureDP(epsilon=1e5),
+            budget=dpv.PureDP(epsilon=1e6),
             norm_bound=30.0,
             label_bound=1e3,
             relation="replace-one",
             clip=True,
+            weight_bound=10.0,
         ),
         PrivateMedian(budget=LARGE, low=-1e3, high=1e3, relation="replace-one", clip=True),
-    ]
+    ],
+    expected_failed_checks=lambda model: (
+        NO_WEIGHT | ROUNDED if isinstance(model, PrivateLinearRegression) else {}
+    ),
 )
 def test_laws_of_scikit_learn(estimator: object, check: Callable[[object], None]) -> None:
     check(estimator)
@@ -109,6 +116,38 @@ def test_regression_claims_what_was_declared(method: str, budget: Budget) -> Non
     ).fit(rows, rows[:, 0])  # fmt: skip
     assert (model.claim_.guarantee, model.claim_.relation) == (budget, dpv.Relation.ADD_REMOVE)
     assert np.linalg.norm([*model.coef_, model.intercept_ / 0.25]) <= 2.0 + 1e-9
+
+
+def test_weights_of_least_squares_are_repetitions_and_cost_no_more() -> None:
+    """√w is rounded to 20 bits, so the statistics are the same to about that."""
+    rows, _ = halves(200)
+    weights = np.random.default_rng(0).integers(0, 5, 200)
+    given = REGRESSION | {"budget": dpv.PureDP(epsilon=50.0), "weight_bound": 4.0}
+    model = PrivateLinearRegression(**given, random_state=0)
+    y = rows[:, 0]
+    weighted = model.fit(rows, y, sample_weight=weights).coef_.copy()
+    claim = model.claim_
+    model.fit(np.repeat(rows, weights, axis=0), np.repeat(y, weights))
+    assert weighted == pytest.approx(model.coef_, abs=1e-4)
+    assert claim == model.claim_
+    with pytest.raises(InvalidParameter, match="every weight must lie between 0 and weight_bound"):
+        model.fit(rows, y, sample_weight=weights + 1.0)
+    dense = model.fit(rows, y, sample_weight=weights).coef_
+    assert (model.fit(csr_matrix(rows), y, sample_weight=weights).coef_ == dense).all()
+    with pytest.raises(InvalidParameter, match=r"weight_bound=4\.0 must not be given with data"):
+        model.fit(Chunks.arrays(rows, y))
+
+
+@pytest.mark.parametrize("kind", [PrivateSVM, PrivateClassifier])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_classifier_has_probabilities(kind: type[Any], classes: int) -> None:
+    rows = halves(600)[0]
+    y = np.digitize(rows[:, 0], [0.0] if classes == 2 else [-0.2, 0.2])
+    model = kind(**DECLARED | {"budget": LARGE}, random_state=0).fit(rows, y)
+    shares = model.predict_proba(rows)
+    assert shares.shape == (600, classes)
+    assert shares.sum(axis=1) == pytest.approx(1.0)
+    assert (model.classes_[shares.argmax(axis=1)] == model.predict(rows)).all()
 
 
 def test_a_fit_is_one_sample_of_objective_perturbation() -> None:

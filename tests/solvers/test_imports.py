@@ -20,8 +20,9 @@ LAYERS = (
     ("defaults", "descent", "minimize"),
     (
         *("approximate_minima", "exponential", "gradient_descent", "objective_perturbation"),
-        *("output_perturbation", "sgd", "sufficient_statistics"),
+        *("lloyd", "output_perturbation", "random_trees", "sgd", "sufficient_statistics"),
     ),
+    ("second_moments",),
     ("quality",),
     ("estimators",),
     ("selection",),

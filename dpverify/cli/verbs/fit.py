@@ -43,13 +43,18 @@ def fit(
     epsilon: Annotated[float, number_option("The budget's ε.")],
     delta: Annotated[float, number_option("The budget's δ; 0 is pure.")] = 0.0,
     loss: Annotated[
-        str, typer.Option(help="logistic, svm, squared, absolute, or a registered loss.")
+        str, typer.Option(help="logistic, svm, squared, poisson, absolute, or a registered loss.")
     ] = "logistic",
     method: Annotated[
         str, typer.Option(help="auto, objective, output, gradient, sgd or statistics.")
     ] = "auto",
     norm_bound: Annotated[float | None, number_option("Bound on every row's ℓ2 norm.")] = None,
-    label_bound: Annotated[float | None, number_option("For squared: bound on |target|.")] = None,
+    label_bound: Annotated[
+        float | None, number_option("For squared and poisson: bound on |target|.")
+    ] = None,
+    largest_mean: Annotated[
+        float | None, number_option("For poisson: cap on means; default: the label bound.")
+    ] = None,
     low: Annotated[float | None, number_option("For absolute: least target.")] = None,
     high: Annotated[float | None, number_option("For absolute: largest target.")] = None,
     classes: Annotated[
@@ -97,6 +102,7 @@ def fit(
         "method": None if method == "auto" else method,
         "norm_bound": norm_bound,
         "label_bound": label_bound,
+        "largest_mean": largest_mean,
         "low": low,
         "high": high,
         "classes": None if classes is None else classes.split(","),
@@ -182,7 +188,7 @@ def _model(loss: str, table: CsvTable, model: Any) -> dict[str, Any]:  # noqa: A
         "weights": weights,
         "bounds": {
             name: getattr(model, name)
-            for name in ("norm_bound", "label_bound", "radius", "low", "high")
+            for name in ("norm_bound", "label_bound", "largest_mean", "radius", "low", "high")
             if getattr(model, name, None) is not None
         },
         "ridge": getattr(model, "ridge_", None),

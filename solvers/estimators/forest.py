@@ -1,0 +1,185 @@
+"""A forest: trees that are drawn without the data, with noisy counts of classes in the leaves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpverify.arrays import Floats
+from dpverify.claims import Claim
+from dpverify.errors import check_count, check_flag
+from dpverify.guarantees import PureDP
+from solvers.estimators.blocks import check_same_classes, declared_classes, encoded
+from solvers.estimators.declarations import (
+    Declaration,
+    PrivateEstimator,
+    generator,
+    in_batches,
+    weight_shares,
+)
+from solvers.estimators.standardizer import center_and_half, feature_bounds, within_one
+from solvers.random_trees import LeafCounts, RandomTrees
+
+_TREES = {True: 16, False: 64}  # of pure budgets, whose noise grows with the number, and of others
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateForest(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A random forest under differential privacy.
+
+    Every node of every tree asks for a random feature and compares it with a random threshold
+    within the declared bounds, before any data are seen. The data are asked once: how many records
+    of each class are in each leaf of all trees, with noise. A row's classes are judged by the
+    geometric mean of what the trees say, each tree's counts being raised by the noise's own size.
+
+    Parameters
+    ----------
+    budget : PureDP or ApproxDP
+        What the fit may cost. Must be declared.
+    low, high : float, or one a feature
+        Every value lies between them. Must be declared; where they are wide, most leaves are empty.
+    relation : Relation
+        Which data sets are neighbors. Must be declared.
+    classes : sequence
+        The labels that can occur. Must be declared.
+    n_estimators : int or None
+        How many trees there are; None takes 64, and 16 for pure budgets.
+    max_depth : int
+        How many questions a tree asks.
+    weight_bound : float or None
+        Every weight in `sample_weight` lies between 0 and this.
+    clip : bool
+        Move values into [low, high], and weights into their bound, instead of refusing them.
+    random_state : int, Generator, RandomState or None
+        None draws fresh noise; whoever knows a seed can undo the noise.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, as declared.
+    trees_ : RandomTrees
+        The trees, which are public.
+    counts_ : array (trees, leaves, classes)
+        Noisy counts, or sums of weights over `weight_bound`.
+    claim_ : Claim
+        What was spent, and why that holds.
+
+    >>> from dpverify import PureDP
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0.0, 10.0, (4000, 2))
+    >>> y = (X[:, 0] > 5.0) == (X[:, 1] > 5.0)
+    >>> model = PrivateForest(budget=PureDP(epsilon=1.0), low=0.0, high=10.0, classes=(False, True),
+    ...                       relation="add-remove", random_state=0)
+    >>> bool(model.fit(X, y).score(X, y) > 0.9)
+    True
+    """
+
+    low: float | Sequence[float] | None = None
+    high: float | Sequence[float] | None = None
+    classes: Sequence[Any] | None = None
+    n_estimators: int | None = None
+    max_depth: int = 5
+    weight_bound: float | None = None
+
+    def fit(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Spend the budget on counts; refuse, before any noise is drawn, what breaks a bound."""
+        return self._counted(X, y, sample_weight, batch=False)
+
+    def partial_fit(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        classes: Sequence[Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add the noisy counts of one more batch of other records.
+
+        Every batch costs its own records the whole budget, and other records nothing, as long as no
+        record is in two of them: the claim assumes that. Each adds noise of its own.
+        """
+        check_same_classes(classes, self.classes)
+        return self._counted(X, y, sample_weight, batch=True)
+
+    def _counted(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        *,
+        batch: bool,
+    ) -> Self:
+        first = not (batch and hasattr(self, "counts_"))
+        declared = Declaration.of(self.budget, self.relation)
+        check_flag("clip", self.clip)
+        feature_bounds(self.low, self.high, None)
+        classes = declared_classes(self.classes)
+        trees = self.n_estimators
+        if trees is None:
+            trees = _TREES[isinstance(declared.budget, PureDP)]
+        check_count("n_estimators", trees)
+        check_count("max_depth", self.max_depth)
+        rng = generator(self.random_state)
+        rows, labels = validate_data(
+            self, X, y, reset=first, dtype=np.float64, ensure_min_samples=declared.least_records
+        )
+        indices = encoded(labels, classes)
+        low, high = feature_bounds(self.low, self.high, rows.shape[1])
+        shares = weight_shares(sample_weight, self.weight_bound, len(rows), clip=self.clip)
+        scaled = within_one(rows, low, high, clip=self.clip)
+        if first:
+            self.trees_ = RandomTrees.drawn(
+                trees=trees, depth=self.max_depth, dimension=rows.shape[1], rng=rng
+            )
+        counting = LeafCounts(
+            trees=self.trees_,
+            classes=len(classes),
+            budget=declared.budget,
+            relation=declared.relation,
+        )
+        claim = counting.claim
+        if batch:
+            claim = in_batches(claim, None if first else self.claim_)
+        data = (scaled, indices) if shares is None else (scaled, indices, shares)
+        released = counting.sample(data, 1, rng=rng)[0].reshape(counting.shape)
+        noise = counting.noise_for(released.size).deviation
+        self.counts_: Floats = released if first else self.counts_ + released
+        self._noise: float = noise if first else float(np.hypot(self._noise, noise))
+        self.classes_ = classes
+        self.claim_: Claim = claim
+        return self
+
+    def predict_log_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
+        """ln of the probability of each class, as the model has it; each row by itself."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        low, high = feature_bounds(self.low, self.high, rows.shape[1])
+        middle, half = center_and_half(low, high)
+        raised = np.maximum(self.counts_, 0.0) + self._noise
+        logs = np.log(raised / raised.sum(axis=2, keepdims=True))
+        total = np.zeros((len(rows), len(self.classes_)))
+        for tree, leaves in zip(logs, self.trees_.leaves((rows - middle) / half), strict=True):
+            total += tree[leaves]
+        total /= len(logs)
+        found: Floats = total - np.log(np.exp(total).sum(axis=1, keepdims=True))
+        return found
+
+    def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
+        """The probability of each class, as the model has it; post-processing."""
+        shares: Floats = softmax(self.predict_log_proba(X), axis=1)
+        return shares
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """The likeliest class of each row."""
+        likeliest = self.predict_log_proba(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[likeliest]
+        return labels
