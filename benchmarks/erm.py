@@ -31,7 +31,7 @@ from solvers.minimize.newton_large import minimize_large
 from solvers.minimize.objective import Objective
 
 MANY = ((100, 2), (300, 5), (1000, 10))
-LARGE = ((100_000, 100), (1_000_000, 10))
+LARGE = ((100_000, 100), (1_000_000, 10), (1000, 5000))
 QUICK_LARGE = ((20_000, 20),)
 RIDGE = 0.5
 NOISE = 4.0  # σ of b: about what ε = 1, δ = 1e-5 asks for
