@@ -127,6 +127,7 @@ BUNDLED: dict[str, Callable[[], Data]] = {
 }
 EXPORTED: dict[str, Callable[[], Data]] = {"fair": fair, "randhie": randhie}
 NAMES = (*BUNDLED, *EXPORTED, "adult")
+REGRESSIONS = ("diabetes", "randhie")
 
 
 def load(name: str, path: Path) -> Data | None:

@@ -137,7 +137,8 @@ class ObjectivePerturbation:
             assumes = (REAL_ARITHMETIC, EXACT_MINIMUM, *accurate)
         else:
             drawn = LinearNoise(scale=1.0, gaussian=self._gaussian).assumes
-            assumes = (*drawn, *accurate, EXPONENTIAL_ACCURACY)
+            last = LastNoise(error=1.0, ratio=1.0, gaussian=False).assumes
+            assumes = (*dict.fromkeys((*drawn, *last)), *accurate, EXPONENTIAL_ACCURACY)
         if not (self.problem.plain and self.problem.loss.twice_differentiable):
             assumes = (*assumes, f"{theorem.name}, in the limit: {LIMIT.name}")
         return Claim(self.budget, self.relation, theorem, assumes)
