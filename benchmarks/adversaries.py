@@ -13,6 +13,7 @@ one and a half times the ε that it claims: more than one, where the claim is ne
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 
 from dpverify import ApproxDP, PureDP, Relation
 from tests.solvers.adversary import (
@@ -25,16 +26,15 @@ from tests.solvers.adversary import (
     statistics,
 )
 
-ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 BUDGETS = (ApproxDP(1.0, 1e-3), ApproxDP(0.5, 1e-5), PureDP(1.0))
 _TOLERATED = 4.5  # standard errors; of some eighty searches, none is expected beyond
 _EXACT = 1e-6  # of a loss: what floats lose in densities
 
 
-def targets(*, quick: bool) -> list[Target]:
+def targets(relations: Sequence[Relation], *, quick: bool) -> list[Target]:
     """Every method in two to five dimensions; softmax has three numbers a feature."""
     made = []
-    for relation in (ADD, REPLACE):
+    for relation in relations:
         for features in (2,) if quick else (2, 3, 4, 5):
             made += [make(relation, features) for make in (objective, output, gradient, statistics)]
         made += [softmax(relation, features) for features in ((1,) if quick else (1, 2))]
@@ -50,9 +50,11 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=2000, help="for each pair (%(default)s)")
     parser.add_argument("--fresh", type=int, default=200_000, help="to judge (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="two dimensions only")
+    parser.add_argument("--relation", type=Relation, help="add-remove or replace-one alone")
     given = parser.parse_args()
     broken = 0
-    for target in targets(quick=given.quick):
+    relations = [given.relation] if given.relation else list(Relation)
+    for target in targets(relations, quick=given.quick):
         for budget in BUDGETS:
             start = time.process_time()
             share, error = attacked(target.under(budget), given)

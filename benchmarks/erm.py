@@ -40,7 +40,8 @@ LEGEND = """\
 solves: minima of Σ ln(1 + e^(−y⟨x, θ⟩)) + (λ/2)‖θ‖² + ⟨b, θ⟩ for fresh normal b, a second of one
 core. cvxpy re-solves one parametrized program (DPP) with Clarabel. largest ‖∇J‖: for dpverify a
 certified bound over all draws, its rounding included; for cvxpy what floats say.
-seconds: of the processor, best of 3, taken in turns. memory: peak while fitting, in multiples of the data.
+seconds: of the processor, best of 3, taken in turns. memory: peak while fitting, in multiples of
+the data.
 """
 
 
