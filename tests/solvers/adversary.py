@@ -191,6 +191,10 @@ class Adversary:
         self, goal: Callable[[Pair], float], starts: int, evaluations: int, seed: int
     ) -> Pair:
         """Nelder and Mead's search from several starts; the best of all."""
+
+        def cost(point: Floats, labels: Floats) -> float:
+            return -goal(self.pairs.at(point, labels))
+
         rng = np.random.default_rng(seed)
         best: tuple[float, Pair] | None = None
         for start in range(starts):
@@ -201,8 +205,9 @@ class Adversary:
                 rows[: self.pairs.common] *= 1e-3
                 rows[-1] = -rows[self.pairs.common]  # opposite, if it is another one
             found = minimize(
-                lambda x, given=labels: -goal(self.pairs.at(x, given)),
+                cost,
                 point,
+                args=(labels,),
                 method="Nelder-Mead",
                 options={"maxfev": evaluations, "xatol": 1e-3, "fatol": 0.0},
             )
