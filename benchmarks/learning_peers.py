@@ -1,4 +1,4 @@
-"""The environment of the peers that learn: diffprivlib and Opacus, with the versions they need.
+"""The environment of the peers that learn: diffprivlib, Opacus and the data of statsmodels.
 
 diffprivlib adds noise for a sum of losses; from scikit-learn 1.4 on the loss that it is added to
 is a mean, which drowns the data. So it runs with 1.3.
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import environment
+import numpy as np
 
 HERE = Path(__file__).resolve().parent
 FOLDER = environment.FOLDER / "learning"
@@ -48,9 +49,25 @@ def accuracies(
     script: str, case: Mapping[str, Any], setting: Mapping[str, Any], limit: float
 ) -> list[float]:
     """What the peer's script answers to one case; nothing if it is missing, late or fails."""
+    found: list[float] = _answer(script, case, setting, limit).get("accuracies", [])
+    return found
+
+
+def table(name: str) -> np.ndarray:
+    """The columns of a data set that comes with statsmodels; written out once."""
+    path = FOLDER / f"{name}.npy"
+    if not path.exists():
+        _answer("with_statsmodels.py", {"data": name, "file": str(path)}, {}, 120.0)
+    columns: np.ndarray = np.load(path)
+    return columns
+
+
+def _answer(
+    script: str, case: Mapping[str, Any], setting: Mapping[str, Any], limit: float
+) -> dict[str, Any]:
     interpreter = python()
     if interpreter is None:
-        return []
+        return {}
     request = json.dumps({"case": dict(case), "setting": dict(setting)})
     command = [str(interpreter), str(HERE / "peers" / script)]
     try:
@@ -59,12 +76,11 @@ def accuracies(
         )
     except subprocess.TimeoutExpired:
         environment.say(f"{script}: not within {limit:g} s")
-        return []
+        return {}
     except subprocess.CalledProcessError as error:
         environment.say(f"{script}: {error.stderr.strip()[-200:]}")
-        return []
-    answer = json.loads(done.stdout.splitlines()[0])
+        return {}
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[0])
     if "error" in answer:
         environment.say(f"{script}: {answer['error']}")
-    found: list[float] = answer.get("accuracies", [])
-    return found
+    return answer

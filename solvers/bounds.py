@@ -23,6 +23,7 @@ Data: TypeAlias = Arrays | Chunks
 _SLACK = 2.0**-40  # rows scaled to a norm in floats are off by less, and are scaled back
 _UNIT = 2.0**-53
 _SMALL = 2.0**-400
+_BLOCK = 1 << 15  # entries looked at at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +102,27 @@ class Bounds:
         return self._rows(rows, clip=clip), self._labels(labels, clip=clip)
 
     def _rows(self, rows: Floats, *, clip: bool) -> Floats:
-        lengths = _norms(rows)
         bound = float(self.norm)
-        if not clip and (lengths > bound * (1.0 + _SLACK)).any():
-            raise InvalidParameter(
-                f"the norm of every row of X must be at most norm={self.norm!r}, or be clipped "
-                "(clip=True)"
-            )
         # The computed norm is within (d + 4) units in the last place of the true one, and so is
         # a scaled row of what it should be: twice that below the bound is certainly inside.
         certain = bound * (1.0 - 2 * (rows.shape[1] + 4) * _UNIT)
-        long = lengths > certain
-        small = (np.abs(rows) < _SMALL * bound) & (rows != 0.0)
-        if not long.any() and not small.any():
-            return rows
-        scaled = np.where(small, 0.0, rows)
-        scaled[long] *= (certain / lengths[long])[:, None]
+        scaled = rows
+        for part in _row_blocks(rows.shape):
+            block = rows[part]
+            sizes = np.abs(block)
+            lengths = _norms(block, sizes)
+            if not clip and (lengths > bound * (1.0 + _SLACK)).any():
+                raise InvalidParameter(
+                    f"the norm of every row of X must be at most norm={self.norm!r}, or be clipped "
+                    "(clip=True)"
+                )
+            long = lengths > certain
+            small = sizes < _SMALL * bound
+            if not long.any() and not (small & (sizes > 0.0)).any():
+                continue
+            scaled = rows.copy() if scaled is rows else scaled
+            scaled[part] = np.where(small, 0.0, block)
+            scaled[part][long] *= (certain / lengths[long])[:, None]
         return scaled
 
     def _labels(self, labels: Floats, *, clip: bool) -> Floats:
@@ -153,11 +159,18 @@ def prepared_chunks(chunks: Chunks, bounds: Bounds, *, clip: bool) -> Chunks:
     return found if chunks.sizes is not None else found.checked()
 
 
-def _norms(rows: Floats) -> Floats:
-    """‖row‖₂ of each row, without overflow or underflow."""
+def _row_blocks(shape: tuple[int, ...]) -> list[slice]:
+    """Rows in blocks that stay in cache."""
+    n, d = shape
+    step = max(1, _BLOCK // d)
+    return [slice(first, first + step) for first in range(0, n, step)]
+
+
+def _norms(rows: Floats, sizes: Floats) -> Floats:
+    """‖row‖₂ of each row of entries that have the `sizes`, without overflow or underflow."""
     # In rows' own order, so that a norm depends on its row alone, to the last bit.
     rows = np.ascontiguousarray(rows)
-    largest = np.abs(rows).max(axis=1)
+    largest = sizes.max(axis=1)
     # A power of two, so that scaling is exact; tiny rows may underflow and be taken for shorter.
     scale = np.ldexp(1.0, np.frexp(np.where(largest > 0.0, largest, 1.0))[1] - 1)
     shares = rows / scale[:, None]

@@ -10,6 +10,12 @@ minimizes a bound on the excess risk under it.
   λ = R·s/2. It does not depend on how many records there are, which is private where records are
   added or removed.
 - Intercept. A constant feature c·R lengthens every record to R·√(1 + c²), and c = 1/4 costs 3%.
+- Least squares from statistics. Targets need not be centered, so the constant feature is longer,
+  c = 3/4, and its weight has an eighth of the ridge, which is twice the noise's size. On 300 drawn
+  regressions (Gaussian, heavy-tailed and categorical features, 3 to 20 of them; 300 to 16,000
+  records; targets up to 0.7 off center; ε from 0.1 to 4, both kinds of noise), twice, constants of
+  0.25 to 1.5, ridges of 0.25 to 4 and shares of 0.03 to 1 were compared; these were among the best,
+  with a mean R² (cut at −3) of 0.12, while c = 1/4 with the noise's size for all weights had −0.28.
 - Gradients of classifiers. Clipped to a quarter of the longest one, C, each step moves the score of
   a record by at most a pace p = η·C·R. Noise adds up to a standard deviation of p·k·s/n in a score
   after k steps (p·k^(3/2)·s/n for pure budgets, which are shared out evenly), and k makes that 3/2:
@@ -37,6 +43,7 @@ from dpverify.neighbors import Relation
 from solvers.privacy.noise import noise_ratio
 
 INTERCEPT = 0.25  # the constant feature, in norm bounds
+STATISTICS_INTERCEPT = 0.75  # the same for statistics of least squares
 
 _MOST_STEPS = 200
 _LEAST_STEPS = 8  # of Gaussian noise

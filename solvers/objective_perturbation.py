@@ -23,6 +23,7 @@ from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms.inputs import REAL_ARITHMETIC, outputs_of
 from dpverify.neighbors import Relation
 from solvers.bounds import Data
+from solvers.chunks import Chunks
 from solvers.domains import WholeSpace
 from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, MinimumCertificate
 from solvers.minimize.problem import Problem, Solution
@@ -136,7 +137,8 @@ class ObjectivePerturbation:
             assumes = (REAL_ARITHMETIC, EXACT_MINIMUM, *accurate)
         else:
             drawn = LinearNoise(scale=1.0, gaussian=self._gaussian).assumes
-            assumes = (*drawn, *accurate, EXPONENTIAL_ACCURACY)
+            last = LastNoise(error=1.0, ratio=1.0, gaussian=False).assumes
+            assumes = (*dict.fromkeys((*drawn, *last)), *accurate, EXPONENTIAL_ACCURACY)
         if not (self.problem.plain and self.problem.loss.twice_differentiable):
             assumes = (*assumes, f"{theorem.name}, in the limit: {LIMIT.name}")
         return Claim(self.budget, self.relation, theorem, assumes)
@@ -149,8 +151,11 @@ class ObjectivePerturbation:
 
     def solve(self, data: Data, linear: Floats) -> Solution:
         """The minima for given b, each certified to be near enough."""
+        return self._solve(self.problem.prepared(data), linear)
+
+    def _solve(self, prepared: tuple[Floats, Floats] | Chunks, linear: Floats) -> Solution:
         allowed = _SOLVER_ERROR * self.noise(linear.shape[1]).scale / self.problem.ridge
-        return self.problem.minimize(data, linear, within=allowed)
+        return self.problem.minimize_prepared(prepared, linear, within=allowed)
 
     def certificate(self, data: Data, *, rng: np.random.Generator) -> MinimumCertificate:
         """What is known about a solve on this dataset, with a fresh b that is thrown away."""
@@ -164,8 +169,8 @@ class ObjectivePerturbation:
         d = self.problem.parameters(prepared)
         noise = self.noise(d)
         if self.arithmetic == "real":
-            return self.solve(prepared, noise.draw_real(size, d, rng)).points
-        points = self.solve(prepared, noise.draw(size, d, rng)).points
+            return self._solve(prepared, noise.draw_real(size, d, rng)).points
+        points = self._solve(prepared, noise.draw(size, d, rng)).points
         return self.last_noise(d).release(points, rng)
 
     def last_noise(self, dimension: int) -> LastNoise:

@@ -130,7 +130,7 @@ class OutputPerturbation:
         """The minimum, certified to be near enough; it must not be released without noise."""
         prepared = self.problem.prepared(data)
         size = self.problem.parameters(prepared)
-        return self.problem.minimize(prepared, within=self.tolerance(size))
+        return self.problem.minimize_prepared(prepared, within=self.tolerance(size))
 
     def certificate(self, data: Data) -> MinimumCertificate:
         """What is known about the solve on this dataset."""

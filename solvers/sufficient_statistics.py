@@ -40,6 +40,8 @@ from solvers.privacy.releases import (
 
 PureNoise: TypeAlias = Literal["laplace", "norm"]
 
+_LONGER = math.sqrt(8.0)  # the constant feature of an intercept, so that its ridge is an eighth
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SufficientStatistics:
@@ -57,7 +59,8 @@ class SufficientStatistics:
     The noise is Gaussian, or for PureDP budgets Laplace, or of density ∝ exp(−‖z‖₂/b) with
     `pure_noise` "norm", which is smaller by a tenth or so. What follows is post-processing:
     negative eigenvalues of the noisy A are set to 0, `ridge` is added, and θ is projected onto
-    `domain`. The default ridge is the noise's own size in A, a public number.
+    `domain`. The default ridge is twice the noise's own size in A, a public number. With
+    `intercept` the last feature is the same for all records, and its weight has an eighth of that.
 
     >>> fit = SufficientStatistics(bounds=Bounds(norm=1.0, label_bound=1.0),
     ...                            budget=PureDP(epsilon=1.0), relation=Relation.ADD_REMOVE)
@@ -72,6 +75,7 @@ class SufficientStatistics:
     domain: Domain = WholeSpace()  # noqa: RUF009  # frozen
     pure_noise: PureNoise = "laplace"
     clip_records: bool = False
+    intercept: bool = False
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
@@ -80,6 +84,7 @@ class SufficientStatistics:
         check_budget(self.budget)
         check_member("pure_noise", self.pure_noise, ("laplace", "norm"))
         check_flag("clip_records", self.clip_records)
+        check_flag("intercept", self.intercept)
         check_arithmetic(self.arithmetic)
         if self.ridge is not None:
             check_between("ridge", self.ridge, 0.0, 1e300)
@@ -154,19 +159,24 @@ class SufficientStatistics:
     def solution(self, released: Floats) -> Floats:
         """θ for each row of noisy statistics: post-processing."""
         d = dimension_of(released.shape[1])
-        right = np.ldexp(released[:, -d:], -self.label_exponent)
-        values, vectors = np.linalg.eigh(unpacked(released[:, :-d], d, self.kind))
+        # A feature s times as long, with a weight that is as much shorter, has 1/s² of the ridge.
+        longer = np.ones(d)
+        if self.intercept and self.ridge is None:
+            longer[-1] = _LONGER
+        gram = unpacked(released[:, :-d], d, self.kind) * np.outer(longer, longer)
+        right = np.ldexp(released[:, -d:], -self.label_exponent) * longer
+        values, vectors = np.linalg.eigh(gram)
         inverse = 1.0 / (np.maximum(values, 0.0) + self.ridge_for(d))
         along = np.einsum("mij,mi->mj", vectors, right) * inverse
-        return self.domain.project(np.einsum("mij,mj->mi", vectors, along))
+        return self.domain.project(np.einsum("mij,mj->mi", vectors, along) * longer)
 
     def ridge_for(self, dimension: int) -> float:
-        """The ridge, by default about the spectral norm of the noise in A: √(2d) entries' worth."""
+        """The ridge, by default twice the spectral norm of the noise in A, about √(2d) entries."""
         if self.ridge is not None and self.ridge > 0:
             return float(self.ridge)
         entry = self.noise(dimension).deviation
         # Without any ridge a singular A would have no inverse.
-        return entry * math.sqrt(2 * dimension) if self.ridge is None else 2.0**-40 * entry
+        return 2.0 * entry * math.sqrt(2 * dimension) if self.ridge is None else 2.0**-40 * entry
 
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent private fits: an array (size, d)."""

@@ -24,7 +24,7 @@ BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 SCRIPTS = sorted(BENCHMARKS.rglob("*.py"))
 TABLES = (
     *("accounting", "adult", "allocation", "composition", "erm", "registry", "run", "tracing"),
-    "truth",
+    *("learning", "truth"),
 )
 
 

@@ -181,14 +181,21 @@ class Rows:
     clip: bool
 
     @classmethod
-    def of(cls, norm_bound: float | None, *, fit_intercept: bool, clip: bool) -> "Rows":
+    def of(
+        cls,
+        norm_bound: float | None,
+        *,
+        fit_intercept: bool,
+        clip: bool,
+        constant: float = INTERCEPT,
+    ) -> "Rows":
         if norm_bound is None:
             raise InvalidParameter("norm_bound=None must be declared: a bound on every row's norm")
         check_positive("norm_bound", norm_bound)
         check_flag("fit_intercept", fit_intercept)
         check_flag("clip", clip)
         bound = float(norm_bound)
-        return cls(bound=bound, constant=INTERCEPT * bound if fit_intercept else 0.0, clip=clip)
+        return cls(bound=bound, constant=constant * bound if fit_intercept else 0.0, clip=clip)
 
     @property
     def norm(self) -> float:

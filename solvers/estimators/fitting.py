@@ -53,6 +53,7 @@ class FitRequest:
     ridge: float | None = None
     records: int | None = None
     domain: Domain | None = None
+    intercept: bool = False
 
     def __post_init__(self) -> None:
         settle_fields(self)
@@ -114,8 +115,17 @@ class LinearModel(PrivateEstimator, ABC):
         """What was declared, checked before any data are read."""
         declared = Declaration.of(self.budget, self.relation)
         check_member("method", self.method, self._methods)
-        rows = Rows.of(self.norm_bound, fit_intercept=self.fit_intercept, clip=self.clip)
+        rows = Rows.of(
+            self.norm_bound,
+            fit_intercept=self.fit_intercept,
+            clip=self.clip,
+            constant=self._constant(),
+        )
         return declared, rows
+
+    def _constant(self) -> float:
+        """The constant feature that the intercept is the weight of, in norm bounds."""
+        return defaults.INTERCEPT
 
     def _request(self, declared: Declaration, bounds: Bounds, method: str) -> FitRequest:
         return FitRequest(
@@ -126,6 +136,7 @@ class LinearModel(PrivateEstimator, ABC):
             ridge=self.ridge,
             records=self.records,
             domain=self._domain(),
+            intercept=bool(self.fit_intercept),
         )
 
     def _keep(self, fits: Sequence[Fitted], claim: Claim, method: str) -> None:
@@ -292,6 +303,7 @@ def _statistics(request: FitRequest, data: Data, rng: np.random.Generator) -> Fi
         relation=request.declared.relation,
         ridge=request.ridge,
         domain=request.domain or WholeSpace(),
+        intercept=request.intercept,
     )
     weights = method.sample(data, 1, rng=rng)[0]
     return Fitted(weights=weights, claim=method.claim, ridge=method.ridge_for(shape_of(data)[1]))

@@ -4,9 +4,15 @@ No copy of the data is made: a pass sums over blocks of records that fit in cach
 the minimum over every k-th record, scaled up by k, which is within sampling error of the answer.
 There the Hessian is formed once and kept, and every step, one pass for a gradient, corrects it by
 what was seen of it on the way (L-BFGS). A Hessian that no longer helps is formed anew, and a step
-that does not shorten the gradient is halved until J falls. With many features the Newton equation
-is solved by conjugate gradients, whose steps are passes too.
+that does not shorten the gradient is halved until J falls.
+
+With many features no Hessian is formed. The first steps take it for a multiple of the identity,
+which the corrections soon mend where it has few distinct curvatures, as for more features than
+records; when they no longer help, the Newton equation is solved by conjugate gradients, whose
+steps are passes too.
 """
+
+from abc import ABC, abstractmethod
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -18,12 +24,13 @@ _BLOCK = 1 << 16  # numbers in a block of records
 _SAMPLE = 80  # records for each feature in the problem that gives the start
 _LEAST_SAMPLE = 8000
 _DENSE = 600  # features beyond which Hessians are not formed
+_LOOKED_AT = 64  # records whose lengths give the first step its own
+_FAILURES = 4  # steps that do not help before a Hessian is asked for
 _PASSES = 500
 _HALVINGS = 60
 _ARMIJO = 1e-4
 _SHORTER = 0.9
 _ROUNDING = 1e-14  # a share of the sum of n slopes that its rounding exceeds anyway
-_KEEP = 0.3  # a kept Hessian that shortens the gradient by less is formed anew
 
 
 def minimize_large(
@@ -44,7 +51,9 @@ def minimize_large(
     point = _start(objective, linear) if start is None else start
     gradient = _gradient(objective, point, linear)
     shortest = _length(gradient)
-    model: _Model | None = None
+    model: _Corrected | None = None
+    if len(point) > _DENSE:
+        model = _Multiple(_first_curvature(objective))
     for _ in range(_PASSES):
         if _length(gradient) <= tolerance:
             break
@@ -53,10 +62,11 @@ def minimize_large(
         direction = model.direction(gradient)
         there = point + direction
         slope = _gradient(objective, there, linear)
-        if _length(slope) > (_SHORTER if fresh else _KEEP) * shortest:
-            model = None
+        if _length(slope) > (_SHORTER if fresh else model.keep) * shortest:
             if not fresh:
+                model = model.after_failing(there - point, slope - gradient)
                 continue
+            model = None
             length = _descent(objective, point, direction, linear, float(gradient @ direction))
             if length == 0.0:  # J cannot be made smaller in floats: rounding is reached
                 break
@@ -83,25 +93,15 @@ def _start(objective: Objective, linear: Floats) -> Floats:
     return minimize_large(sample, linear / every, tolerance=1e-3 * float(np.sqrt(n / every)))
 
 
-class _Model:
-    """The Hessian at one point, as a factor, or as products if there are many features."""
+class _Corrected(ABC):
+    """Some Hessian, corrected by what was seen of the gradient on the way.
 
-    def __init__(self, objective: Objective, point: Floats) -> None:
-        n, d = objective.features.shape
-        dense = d <= _DENSE
-        hessian = objective.ridge * np.eye(d) if dense else None
-        self.objective = objective
-        self._curvatures = np.empty(0 if dense else n)
-        for rows in _blocks(objective):
-            block = objective.features[rows]
-            bends = objective.loss.curvatures(block @ point, objective.labels[rows])
-            if hessian is None:
-                self._curvatures[rows] = bends
-            else:
-                scaled = block * np.sqrt(bends)[:, None]
-                hessian += scaled.T @ scaled
-        self._factor = None if hessian is None else _factor(hessian, objective.ridge)
+    It is kept as long as a step shortens the gradient to a share `keep` of the shortest so far.
+    """
 
+    keep: float
+
+    def __init__(self) -> None:
         self._seen: list[tuple[Floats, Floats, float]] = []
 
     def learn(self, step: Floats, change: Floats) -> None:
@@ -121,6 +121,60 @@ class _Model:
             solved = solved + (share - inverse * float(change @ solved)) * step
         return solved
 
+    def after_failing(self, step: Floats, change: Floats) -> "_Corrected | None":  # noqa: ARG002
+        """What is tried after a step that was not taken; None for a Hessian formed anew."""
+        return None
+
+    @abstractmethod
+    def _solved(self, right: Floats) -> Floats:
+        """The uncorrected H⁻¹·right."""
+
+
+class _Multiple(_Corrected):
+    """A multiple of the identity: the curvature along the last step."""
+
+    keep = _SHORTER  # its steps are cheap
+
+    def __init__(self, curvature: float) -> None:
+        super().__init__()
+        self._curvature = curvature
+        self._failures = 0
+
+    def after_failing(self, step: Floats, change: Floats) -> "_Corrected | None":
+        """A step that leads too far tells a curvature all the same."""
+        self._failures += 1
+        self.learn(step, change)
+        return self if self._failures <= _FAILURES else None
+
+    def _solved(self, right: Floats) -> Floats:
+        if not self._seen:
+            return right / self._curvature
+        _, change, inverse = self._seen[-1]
+        return right / (inverse * float(change @ change))
+
+
+class _Model(_Corrected):
+    """The Hessian at one point, as a factor, or as products if there are many features."""
+
+    keep = 0.3
+
+    def __init__(self, objective: Objective, point: Floats) -> None:
+        super().__init__()
+        n, d = objective.features.shape
+        dense = d <= _DENSE
+        hessian = objective.ridge * np.eye(d) if dense else None
+        self.objective = objective
+        self._curvatures = np.empty(0 if dense else n)
+        for rows in _blocks(objective):
+            block = objective.features[rows]
+            bends = objective.loss.curvatures(block @ point, objective.labels[rows])
+            if hessian is None:
+                self._curvatures[rows] = bends
+            else:
+                scaled = block * np.sqrt(bends)[:, None]
+                hessian += scaled.T @ scaled
+        self._factor = None if hessian is None else _factor(hessian, objective.ridge)
+
     def _solved(self, right: Floats) -> Floats:
         if self._factor is None:
             return self._conjugate_gradients(right)
@@ -129,20 +183,34 @@ class _Model:
 
     def _conjugate_gradients(self, right: Floats) -> Floats:
         """Approximately H⁻¹·right; with it a step descends however early the loop stops."""
-        features, ridge = self.objective.features, self.objective.ridge
         step, residual = np.zeros_like(right), right
         search, squared = residual.copy(), float(residual @ residual)
         enough = squared * min(0.1, _length(right)) ** 2
         for _ in range(4 * len(step)):
             if squared <= enough:
                 break
-            bent = features.T @ (self._curvatures * (features @ search)) + ridge * search
+            bent = self._product(search)
             share = squared / float(search @ bent)
             step = step + share * search
             residual = residual - share * bent
             before, squared = squared, float(residual @ residual)
             search = residual + (squared / before) * search
         return step
+
+    def _product(self, vector: Floats) -> Floats:
+        """H·vector."""
+        product: Floats = self.objective.ridge * vector
+        for rows in _blocks(self.objective):
+            block = self.objective.features[rows]
+            product = product + (self._curvatures[rows] * (block @ vector)) @ block
+        return product
+
+
+def _first_curvature(objective: Objective) -> float:
+    """About the largest curvature of J where records hardly overlap, from some of them."""
+    some = objective.features[:: max(1, len(objective.features) // _LOOKED_AT)]
+    longest = float(np.einsum("ij,ij->i", some, some).max(initial=0.0))
+    return objective.ridge + objective.loss.sharpness * longest
 
 
 def _factor(hessian: Floats, ridge: float) -> tuple[Floats, bool]:

@@ -176,6 +176,17 @@ class Problem:
         ±2^50·within/√d, which floats do not resolve so finely, are cut there; as are those of
         the minimum that `within` is about. [Theorem certified-minimum]
         """
+        return self.minimize_prepared(self.prepared(data), linear, solver=solver, within=within)
+
+    def minimize_prepared(
+        self,
+        prepared: tuple[Floats, Floats] | Chunks,
+        linear: ArrayLike | None = None,
+        *,
+        solver: Solver = "auto",
+        within: float | None = None,
+    ) -> Solution:
+        """As `minimize`, of data that `prepared` gave."""
         check_member("solver", solver, ("auto", "conic"))
         if within is not None:
             check_positive("within", within)
@@ -184,8 +195,6 @@ class Problem:
                     f"domain={self.domain.name!r} must be known to ball arithmetic for minima that "
                     "are certified; gradient methods take any domain"
                 )
-        prepared = self.prepared(data)
-        size = self.parameters(prepared)
         if not self.ridge > 0.0:
             raise InvalidParameter(
                 f"regularizer={self.regularizer!r} must have a ridge: without strong convexity "
@@ -193,6 +202,7 @@ class Problem:
             )
         if isinstance(self.loss, Softmax) and not self.plain:
             raise NotSupported("the softmax loss is minimized on the whole space, with a ridge")
+        size = self.parameters(prepared)
         parts = np.zeros((1, size)) if linear is None else _parts(linear)
         if parts.shape[1] != size:
             raise InvalidParameter(f"linear of shape {parts.shape} must have {size} columns")
@@ -202,7 +212,7 @@ class Problem:
         if isinstance(prepared, Chunks):
             scaled = prepared.map(_InUnits(unit))
         else:
-            scaled = prepared[0] / unit, prepared[1]
+            scaled = prepared[0] if unit == 1.0 else prepared[0] / unit, prepared[1]
         solved = self.in_units(unit).solve(scaled, parts / unit, solver, aim)
         return solved.in_units(unit)
 

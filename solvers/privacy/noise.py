@@ -190,6 +190,7 @@ class StepNoise:
 
 _FINE_NORMAL = 30  # the scale of b is at least 2^30 steps, which floats still settle
 _FINE_NORM = 22  # of norm noise all coordinates must be settled at once
+_LONG = 1000  # coordinates beyond which they hardly ever are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,26 +261,42 @@ class LastNoise:
 
     Density ∝ e^(−‖z‖/scale), scale = 2·error/ε, which is ε-DP; or N(0, σ²) if `gaussian`, with
     `ratio` = σ over the sensitivity. [Theorem approximate-minimum]
+
+    Of more than a thousand coordinates, which floats hardly ever settle all at once, each has its
+    own Laplace noise in place of the first: ε-DP for a sensitivity of √d·2·error in ℓ1, and longer
+    by less than √2 on average.
     """
 
     error: float
     ratio: float
     gaussian: bool
 
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What drawing it rests on."""
+        laws = [HALF_NORMAL] if self.gaussian else [EXPONENTIAL, direction_law(2.0)]
+        return (RANDOM_BITS, *(law.assumption for law in laws))
+
     def release(self, points: Floats, rng: np.random.Generator) -> Floats:
         """Each of the points (B, d) with noise of its own."""
         size, dimension = points.shape
+        by_one = not self.gaussian and dimension > _LONG
+        sensitivity = 2.0 * self.error
+        if by_one:
+            sensitivity = enclose(lambda: 2 * ball(self.error) * ball(dimension).sqrt())[1]
         noise = GridNoise(
-            scale=enclose(lambda: 2 * ball(self.error) * ball(self.ratio))[1],
-            sensitivity=2.0 * self.error,
-            norm=2.0,
+            scale=enclose(lambda: ball(sensitivity) * ball(self.ratio))[1],
+            sensitivity=sensitivity,
+            norm=1.0 if by_one else 2.0,
             dimension=dimension,
             exponent=None,
             fine=6,  # the grid may be coarse against an error that is tiny itself
         )
         steps = noise.scale_in_steps
         drawn: Ints
-        if self.gaussian:
+        if by_one:
+            drawn = nearest_steps(EXPONENTIAL, steps, points.shape, rng)
+        elif self.gaussian:
             drawn = nearest_steps(HALF_NORMAL, steps, points.shape, rng)
         else:
             drawn = norm_steps(steps, size, dimension, rng)

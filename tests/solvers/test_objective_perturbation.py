@@ -112,6 +112,16 @@ def test_the_last_noise_keeps_its_ratio() -> None:
         assert expected * 0.97 <= size <= expected * 1.1
 
 
+def test_the_last_noise_of_long_vectors_is_laplace() -> None:
+    """Its scale is √d times that of shorter ones, a coordinate's distribution Laplace."""
+    last = LastNoise(error=1e-7, ratio=100.0, gaussian=False)
+    moved = last.release(np.zeros((20, 2500)), np.random.default_rng(0))
+    scale = 2e-5 * 50.0
+    assert kstest(np.abs(moved).ravel() / scale, "expon").statistic < 0.02
+    assert float(np.abs(moved).mean()) >= scale * 0.98
+    assert set(last.assumes) <= set(private(GAUSSIAN).claim.assumes)
+
+
 def test_claims_name_their_rule() -> None:
     assert private().claim.guarantee == PURE
     assert private().claim.theorem.name == "objective-perturbation-logistic"
