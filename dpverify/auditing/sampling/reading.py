@@ -59,28 +59,25 @@ def raised(error: BaseException) -> Raised:
     return Raised(type(error).__name__, _message(error))
 
 
-def _message(error: BaseException, depth: int = 0) -> str:
-    try:
-        told = str(error)
-    except Exception as hook:  # noqa: BLE001  # a hook of a foreign type
-        return f"its text raises {type(hook).__name__}"
-    if depth >= _DEEPEST:
+def _message(error: BaseException, within: tuple[int, ...] = ()) -> str:
+    """Its text, with what is in a group, notes, attributes, and what it came from."""
+    told = _told(error, str)
+    if len(within) >= _DEEPEST or id(error) in within:
         return told
+    path = (*within, id(error))
     if isinstance(error, BaseExceptionGroup):
-        inner = (f"{type(one).__name__}: {_message(one, depth + 1)}" for one in error.exceptions)
+        inner = (f"{type(one).__name__}: {_message(one, path)}" for one in error.exceptions)
         told += f" [{'; '.join(inner)}]"
-    own = vars(error)
-    told += "".join(f"\n{note}" for note in own.get("__notes__", ()))
-    told += "".join(f", {k}={_attribute(v)}" for k, v in own.items() if k != "__notes__")
+    told += "".join(f", {name}={_told(value, _shown)}" for name, value in vars(error).items())
     cause = error.__cause__ if error.__suppress_context__ else error.__context__
     if cause is not None:
-        told += f", from {type(cause).__name__}: {_message(cause, depth + 1)}"
+        told += f", from {type(cause).__name__}: {_message(cause, path)}"
     return told
 
 
-def _attribute(value: Any) -> str:  # noqa: ANN401  # whatever a mechanism put there
+def _told(value: object, tell: Callable[[Any], str]) -> str:
     try:
-        return _shown(value)
+        return tell(value)
     except Exception as hook:  # noqa: BLE001  # a hook of a foreign type
         return f"its text raises {type(hook).__name__}"
 
@@ -303,6 +300,8 @@ class _Reader:
                     found.append(_integer(item) if kind is int else item)
                 else:
                     found.append(self.parts(item))
+                if self.left < 0:
+                    return [*found, _beyond("parts of one output")]
         except Exception as error:  # noqa: BLE001  # what an iterator raises is part of the output
             return [*found, Opaque(f"raises {type(error).__name__}")]
         if len(found) == most and (not isinstance(value, (list, tuple)) or len(value) > most):
