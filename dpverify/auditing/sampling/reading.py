@@ -354,11 +354,12 @@ def _kept(value: Any) -> list[tuple[str, Any]]:  # noqa: ANN401
         items += list(part.items()) if isinstance(part, dict) else []
     if not items and state is not None:
         return [("state", state)]
-    if items or type(value).__reduce_ex__ is not object.__reduce_ex__:
+    if items or _defines(value, "__reduce_ex__") or not _defines(value, "__reduce__"):
         return items
-    if type(value).__reduce__ is object.__reduce__:
+    try:
+        _, made_from, *more = value.__reduce__()
+    except Exception:  # noqa: BLE001  # it cannot be pickled, but may be asked or shown
         return []
-    _, made_from, *more = value.__reduce__()
     arguments = [part for part in made_from if not callable(part)]
     return [("made from", arguments), ("state", list(more))]
 
@@ -374,12 +375,13 @@ def _bytes_of(value: Any) -> bytes | None:  # noqa: ANN401
 
 def _if_asked(name: str, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The answer of a type that defines this method itself; None of any other."""
+    return lambda value: ask(value) if _defines(value, name) else None
 
-    def answer(value: Any) -> Any:  # noqa: ANN401
-        own = getattr(type(value), name, None)
-        return ask(value) if callable(own) and own is not getattr(object, name, None) else None
 
-    return answer
+def _defines(value: Any, name: str) -> bool:  # noqa: ANN401
+    """Whether its type has this method, and not from `object`."""
+    own = getattr(type(value), name, None)
+    return callable(own) and own is not getattr(object, name, None)
 
 
 _ASKED: tuple[tuple[str, Callable[[Any], Any]], ...] = (
