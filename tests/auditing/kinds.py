@@ -225,18 +225,18 @@ def in_order(b: int, row: Any) -> dict[str, float]:  # noqa: ANN401
 
 
 def raises(how: str, b: int, noise: float) -> None:
+    error: Exception = ValueError("no answer")
     match how:
         case "message":
-            raise ValueError(f"value {noise:.4f} is {'too large' if b else 'too small'}")
+            error = ValueError(f"value {noise:.4f} is {'too large' if b else 'too small'}")
         case "type":
-            raise KeyError(noise) if b else ValueError(noise)
+            error = KeyError(noise) if b else ValueError(noise)
         case "cause":
-            raise ValueError("no answer") from KeyError(b)
-    error = ValueError("no answer")
-    if how == "note":
-        error.add_note(f"noise {noise:.4f}, bit {b}")
-    else:
-        error.found = b  # type: ignore[attr-defined]
+            error.__cause__ = KeyError(b)
+        case "note":
+            error.add_note(f"noise {noise:.4f}, bit {b}")
+        case _:
+            error.found = b  # type: ignore[attr-defined]
     raise error
 
 

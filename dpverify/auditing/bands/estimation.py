@@ -58,7 +58,7 @@ def estimate_profile(  # noqa: PLR0913  # a front door
         seen, fresh = _divided(replace(sampler, singly=True), draws)
     score = learned_score(seen)
     events, marks = limits_of(score, fresh, level=level)
-    shown = (*events, *marks)
+    shown: list[EventLimits | Mark] = [*events, *marks]
     highest = 1.5 * max(0.5, *(part.epsilon_low(0.0) for part in shown))
     grid = _grid(epsilons, min(highest, LARGEST_EPSILON))
     return ProfileBand(

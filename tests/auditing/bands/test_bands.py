@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dpverify.auditing.attacks.draws import Draws
-from dpverify.auditing.bands.curves import claimed_trade_off
+from dpverify.auditing.bands.curves import EventLimits, claimed_trade_off
 from dpverify.auditing.bands.estimation import estimate_profile, limits_of
 from dpverify.auditing.bands.marks import Mark
 from dpverify.auditing.bands.scores import Score
@@ -49,7 +49,8 @@ def test_lower_end_exceeds_the_truth_with_at_most_the_level(runs: int) -> None:
     for _ in range(runs):
         draws = Draws(from_array(1.0 + rng.normal(size=size)), from_array(rng.normal(size=size)))
         events, marks = limits_of(OUTPUT, draws, level=level)
-        low = [max(limits.delta_low(e) for limits in (*events, *marks)) for e in epsilons]
+        parts: list[EventLimits | Mark] = [*events, *marks]
+        low = [max(part.delta_low(e) for part in parts) for e in epsilons]
         high = [max(limits.delta_high(e) for limits in events) for e in epsilons]
         exceeded += any(a > t for a, t in zip(low, truth, strict=True))
         missed += any(b < t for b, t in zip(high, truth, strict=True))
@@ -63,8 +64,9 @@ def test_marks_sharpen_the_band() -> None:
         sides = 1.0 + rng.normal(size=10_000), rng.normal(size=10_000)
         events, marks = limits_of(OUTPUT, Draws(*map(from_array, sides)), level=0.05)
         for epsilon in (0.25, 0.5, 1.0, 1.5):
-            found = [max(part.delta_low(epsilon) for part in kind) for kind in (events, marks)]
-            missing += pair.delta(epsilon) - np.array(found)
+            band = max(limits.delta_low(epsilon) for limits in events)
+            sharper = max(mark.delta_low(epsilon) for mark in marks)
+            missing += pair.delta(epsilon) - np.array([band, sharper])
     assert 0.0 < missing[1] < 0.85 * missing[0]
 
 
