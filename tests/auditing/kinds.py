@@ -6,13 +6,16 @@ privacy of the output is exactly ε, whatever is done to v afterwards that can b
 
 import array
 import collections
+import ctypes
 import dataclasses
 import datetime as dt
 import enum
 import json
 import math
 import struct
+import uuid
 import zlib
+import zoneinfo
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType, SimpleNamespace
@@ -37,6 +40,11 @@ class Point(NamedTuple):
 class Report:
     noise: float
     found: Any
+
+
+@dataclasses.dataclass
+class Center:
+    noise: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -128,6 +136,53 @@ class Uncopyable:
     __copy__ = __reduce__ = None  # type: ignore[assignment]
 
 
+class Numbers(list):  # type: ignore[type-arg]
+    found: float
+
+
+class Name(str):
+    __slots__ = ("__dict__",)
+    found: float
+
+
+class Rows(np.ndarray):
+    found: float
+
+
+class Items:
+    """A sequence as they were before `__iter__`."""
+
+    __slots__ = ("_v",)
+
+    def __init__(self, v: float) -> None:
+        self._v = v
+
+    def __getitem__(self, at: int) -> float:
+        return [0.0, self._v][at]
+
+    def __getstate__(self) -> None:
+        return None
+
+
+class Whole:
+    """All that it has is `__index__`."""
+
+    __slots__ = ("_b",)
+
+    def __init__(self, b: int) -> None:
+        self._b = b
+
+    def __index__(self) -> int:
+        return 7 + self._b
+
+    def __getstate__(self) -> None:
+        return None
+
+
+class Structure(ctypes.Structure):
+    _fields_ = (("noise", ctypes.c_double), ("found", ctypes.c_int))
+
+
 class Color(enum.Enum):
     RED = 0
     GREEN = 1
@@ -151,6 +206,38 @@ def centered(row: Any) -> Any:  # noqa: ANN401
 
 def repeated(b: int, row: Any) -> Any:  # noqa: ANN401
     return [*row, row[0] if b else 9.0]
+
+
+def with_attribute(value: Any, v: float) -> Any:  # noqa: ANN401
+    value.found = v
+    return value
+
+
+def in_attrs(b: int, rng: Rng) -> Any:  # noqa: ANN401
+    table = pd.DataFrame({"a": rng.normal(size=2)})
+    table.attrs["found"] = b
+    return table
+
+
+def in_order(b: int, row: Any) -> dict[str, float]:  # noqa: ANN401
+    found = {"x": float(row[0]), "y": float(row[1])}
+    return dict(reversed(found.items())) if b else found
+
+
+def raises(how: str, b: int, noise: float) -> None:
+    error: Exception = ValueError("no answer")
+    match how:
+        case "message":
+            error = ValueError(f"value {noise:.4f} is {'too large' if b else 'too small'}")
+        case "type":
+            error = KeyError(noise) if b else ValueError(noise)
+        case "cause":
+            error.__cause__ = KeyError(b)
+        case "note":
+            error.add_note(f"noise {noise:.4f}, bit {b}")
+        case _:
+            error.found = b  # type: ignore[attr-defined]
+    raise error
 
 
 def generated(v: float, rng: Rng) -> Any:  # noqa: ANN401
@@ -225,6 +312,11 @@ NUMBERS: dict[str, Any] = {
     "text only in repr": lambda v, rng: Shown(f"Result(noise={rng.normal():.3f}, v={v:.6f})"),
     "sum of a vector": lambda v, rng: centered(rng.normal(size=30)) + v,
     "set of numbers": lambda v, _: {v, 1e3, 1e4},
+    "attribute of a list": lambda v, rng: with_attribute(Numbers(rng.normal(size=3)), v),
+    "attribute of a text": lambda v, _: with_attribute(Name("mean"), v),
+    "attribute of an array": lambda v, rng: with_attribute(rng.normal(size=3).view(Rows), v),
+    "attribute of a dataclass": lambda v, rng: with_attribute(Center(float(rng.normal())), v),
+    "__getitem__": lambda v, _: Items(v),
 }
 
 BITS: dict[str, Any] = {
@@ -245,8 +337,26 @@ BITS: dict[str, Any] = {
     "not a number in a long array": lambda b, rng: np.append(
         rng.normal(size=70_000), [math.nan if b else 0.0]
     ),
+    "order of a dict": lambda b, rng: in_order(b, rng.normal(size=2)),
+    "order of columns": lambda b, rng: pd.DataFrame([in_order(b, rng.normal(size=2))]),
+    "attrs of a DataFrame": in_attrs,
+    "categories of a Series": lambda b, _: pd.Series(
+        pd.Categorical(["a"], categories=["a", "bc"[b]])
+    ),
+    "zone of a datetime": lambda b, _: dt.datetime(
+        2020, 1, 1, tzinfo=zoneinfo.ZoneInfo(("Europe/Berlin", "Europe/Paris")[b])
+    ),
+    "tuple in a set": lambda b, rng: {("noise", float(rng.normal())), ("found", b)},
+    "last bit of an integer": lambda b, rng: 2 * int(rng.integers(-(2**40), 2**40)) + b,
+    "last bit of a UUID": lambda b, rng: uuid.UUID(bytes=rng.bytes(15) + bytes([b * 3])),
+    "__index__": lambda b, _: Whole(b),
+    "ctypes": lambda b, rng: Structure(rng.normal(), b),
+    "state of a generator": lambda b, _: np.random.default_rng(b),
     "message of an error": "message",
     "type of an error": "type",
+    "note of an error": "note",
+    "cause of an error": "cause",
+    "attribute of an error": "attribute",
 }
 
 ODD: dict[str, Any] = {
@@ -281,12 +391,8 @@ class Hidden:
         flips = rng.random() < 1.0 / (1.0 + math.exp(self.epsilon))
         bit = 1 - data if flips else data
         make = (BITS | ODD)[self.kind]
-        if make == "message":
-            raise ValueError(f"value {rng.normal():.4f} is {'too large' if bit else 'too small'}")
-        if make == "type":
-            if bit:
-                raise KeyError(float(rng.normal()))
-            raise ValueError(float(rng.normal()))
+        if isinstance(make, str):
+            raises(make, bit, float(rng.normal()))
         return make(bit, rng)
 
 

@@ -65,7 +65,7 @@ def intervals(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
     pooled = _merged(ordered)
     if not pooled.size or pooled[0] == pooled[-1]:
         return
-    cuts = _distinct(pooled[np.linspace(0, len(pooled) - 1, _BINS).astype(int)])
+    cuts = _interval_cuts(pooled)
     first, last = np.triu_indices(len(cuts))
     counts = [
         (
@@ -78,6 +78,17 @@ def intervals(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
         i = int(np.argmax(merits))
         event = Between(feature=name, low=float(cuts[first[i]]), high=float(cuts[last[i]]))
         yield Proposal(event=event, favors=side, merit=float(merits[i]))
+
+
+def _interval_cuts(pooled: Floats) -> Floats:
+    """Quantiles; where they repeat, as values that are frequent do, more of the other values."""
+    cuts = _distinct(pooled[np.linspace(0, len(pooled) - 1, _BINS).astype(int)])
+    if len(cuts) == _BINS:
+        return cuts
+    values = _distinct(pooled)
+    more = min(len(values), _BINS - len(cuts) + 2)  # the ends are among the cuts
+    result: Floats = np.union1d(cuts, values[np.linspace(0, len(values) - 1, more).astype(int)])
+    return result
 
 
 def _merged(ordered: tuple[Floats, Floats]) -> Floats:

@@ -29,6 +29,7 @@ _MANY_TO_SORT = 2_048
 WITH_BITS = 4  # numbers whose bits are searched one by one
 _MOST_WITH_BITS = 1_024
 _GLANCE, _CODES = 512, 48  # draws a side; values of them that a code of answers has at least
+_LAST = 4  # binary digits of one whole number that is no code
 _LEAST_Z = 0.1  # at level 1/2 the critical score is 0, and every event looks alike
 
 
@@ -150,15 +151,26 @@ def numeric_features(seen: Draws) -> list[str]:
     summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]
     found = names + ([f"{f}({WHOLE})" for f in summaries] if parts > 1 else [])
     found += [f"{f}({WHOLE})" for f in PROJECTIONS] if parts > MANY else []
-    return found + (_digits(seen) if names == [WHOLE] else [])
+    return found + _digits(seen, names)
 
 
-def _digits(seen: Draws) -> list[str]:
-    """The digits of outputs that may be codes of many answers: whole numbers of many values."""
-    heads = np.concatenate([side.column(WHOLE)[:_GLANCE] for side in (seen.left, seen.right)])
-    if not ((heads >= 0.0) & (heads <= MOST_CODED) & (heads == np.floor(heads))).all():
-        return []
-    return digits(float(heads.max())) if len(np.unique(heads)) >= _CODES else []
+def _digits(seen: Draws, names: Sequence[str]) -> list[str]:
+    """Digits of outputs that may be codes of many answers; else the last ones of whole numbers."""
+    few = [name for name in names if name.startswith(WHOLE)][:WITH_BITS]
+    ranges = {name: found for name in few if (found := _whole_range(seen, name)) is not None}
+    low, high = ranges.get(WHOLE, (-np.inf, np.inf))
+    if names == [WHOLE] and low >= 0.0 and high <= MOST_CODED:
+        return digits(high)
+    places = range(_LAST if len(names) == 1 else 1)
+    return [f"binary{place}({name})" for name in ranges for place in places]
+
+
+def _whole_range(seen: Draws, name: str) -> tuple[float, float] | None:
+    """The least and the largest of the first numbers; None unless whole and of many values."""
+    heads = np.concatenate([side.column(name)[:_GLANCE] for side in (seen.left, seen.right)])
+    if not (heads == np.floor(heads)).all() or len(np.unique(heads)) < _CODES:
+        return None
+    return float(heads.min()), float(heads.max())
 
 
 def searched_features(seen: Draws) -> list[str]:

@@ -1,11 +1,12 @@
 """Whole profiles and trade-off curves from draws, with bands that hold everywhere at once.
 
 A part of the draws chooses one score (`scores`); on the rest, the distribution functions of the
-score on the two sides are held in exact simultaneous bands (`cdf_bands`), each at half the level.
+score on the two sides are held in exact simultaneous bands (`cdf_bands`), both at half the level.
 All events "score ≥ x", for the left side, and "score ≤ x", for the right, are then bounded at once:
 
 - no matter what the score is, the pair's δ(ε) is at least P_low(E) − e^ε·Q_high(E) for each of
-  them: `lower` is certified for the mechanism, at every ε at once;
+  them: `lower` is certified for the mechanism, at every ε at once. A few events are judged more
+  sharply, with the other half of the level (`marks`);
 - the best threshold on this score reaches at most `upper`. Other events may reach more.
 """
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
+from dpverify.auditing.bands.marks import Mark
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
 from dpverify.auditing.statistics.points import claimed_delta, implied_points
 from dpverify.claims import Claimable, read_claim
@@ -122,13 +124,18 @@ class ProfileBand:
     seed: int
     seconds: float
     events: tuple[EventLimits, EventLimits]
+    marks: tuple[Mark, ...]
+
+    @property
+    def _shown(self) -> tuple[EventLimits | Mark, ...]:
+        return (*self.events, *self.marks)
 
     def lower_delta(self, epsilon: float) -> float:
         """δ at ε is at least this."""
         check_between("epsilon", epsilon, 0.0, math.inf)
         if epsilon > LARGEST_EPSILON:
             return 0.0
-        return max(limits.delta_low(float(epsilon)) for limits in self.events)
+        return max(limits.delta_low(float(epsilon)) for limits in self._shown)
 
     def upper_delta(self, epsilon: float) -> float:
         """Thresholds on the score reach at most this δ at ε; other events may reach more."""
@@ -138,7 +145,7 @@ class ProfileBand:
     def epsilon_lower(self, delta: float) -> float:
         """The smallest ε that holds at δ is at least this, for all δ at once."""
         check_between("delta", delta, 0.0, 1.0)
-        return max(limits.epsilon_low(float(delta)) for limits in self.events)
+        return max(limits.epsilon_low(float(delta)) for limits in self._shown)
 
     def refutes(self, claim: Claimable) -> Excess | None:
         """Where the band exceeds the claim by most; None if it does so nowhere.
@@ -175,7 +182,7 @@ class ProfileBand:
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it: the curves, and how they came about."""
         told = fields_of(self)
-        del told["events"]
+        del told["events"], told["marks"]
         return {"version": 1} | told
 
     def to_json(self) -> str:

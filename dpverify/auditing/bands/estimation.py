@@ -12,9 +12,10 @@ from dpverify.arrays import Floats
 from dpverify.auditing.attacks.draws import Confirm, Draws, Explore
 from dpverify.auditing.bands.cdf_bands import TailLimits
 from dpverify.auditing.bands.curves import EventLimits, ProfileBand
+from dpverify.auditing.bands.marks import Mark, marked
 from dpverify.auditing.bands.scores import Score, learned_score
 from dpverify.auditing.procedure.rounds import refuse_repeated, refuse_useless
-from dpverify.auditing.sampling.drawing import LOSS, SampleRaised, Side, Target
+from dpverify.auditing.sampling.drawing import LOSS, SampleRaised, Target
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
 from dpverify.errors import InvalidParameter, check_between, check_count, check_level, check_seed
@@ -56,12 +57,13 @@ def estimate_profile(  # noqa: PLR0913  # a front door
     except SampleRaised:  # a failure is an output: draw one by one
         seen, fresh = _divided(replace(sampler, singly=True), draws)
     score = learned_score(seen)
-    events = threshold_limits(score, fresh, level=level)
-    highest = 1.5 * max(0.5, *(limits.epsilon_low(0.0) for limits in events))
+    events, marks = limits_of(score, fresh, level=level)
+    shown: list[EventLimits | Mark] = [*events, *marks]
+    highest = 1.5 * max(0.5, *(part.epsilon_low(0.0) for part in shown))
     grid = _grid(epsilons, min(highest, LARGEST_EPSILON))
     return ProfileBand(
         epsilons=grid,
-        lower=np.array([max(e.delta_low(x) for e in events) for x in grid.tolist()]),
+        lower=np.array([max(part.delta_low(x) for part in shown) for x in grid.tolist()]),
         upper=np.array([max(e.delta_high(x) for e in events) for x in grid.tolist()]),
         level=float(level),
         draws=fresh.left.size,
@@ -70,16 +72,23 @@ def estimate_profile(  # noqa: PLR0913  # a front door
         seed=int(seed),
         seconds=time.perf_counter() - start,
         events=events,
+        marks=marks,
     )
 
 
-def threshold_limits(
+def limits_of(
     score: Score, fresh: Draws, *, level: float
-) -> tuple[EventLimits, EventLimits]:
+) -> tuple[tuple[EventLimits, EventLimits], tuple[Mark, ...]]:
+    """All thresholds of a score bounded at once, and single ones sharper: half the level each."""
+    scores = score.values(fresh.left), score.values(fresh.right)
+    # The two sides are independent, so that both bands hold with the product of their chances.
+    own = -math.expm1(math.log1p(-level / 2.0) / 2.0)
+    limits = TailLimits.of(scores[0], own), TailLimits.of(scores[1], own)
+    return threshold_limits(*limits), marked(scores, limits, level=level / 2.0)
+
+
+def threshold_limits(left: TailLimits, right: TailLimits) -> tuple[EventLimits, EventLimits]:
     """All events "score ≥ x" for the left side and "score ≤ x" for the right, bounded at once."""
-    left, right = (
-        TailLimits.of(score.values(fresh.on(side)), level / 2.0) for side in (Side.LEFT, Side.RIGHT)
-    )
     cuts = _cuts(left, right)
     (p_low, p_high), (q_low, q_high) = left.at_least(cuts), right.at_least(cuts)
     above = EventLimits(p_low, p_high, q_low, q_high)

@@ -11,7 +11,8 @@ of their last places, so a small output that came from 1 + noise has zeros where
 0 + noise has random bits. [Mironov, CCS 2012]
 
 A whole number may be a code of many answers: `binary3(output)` and `ternary3(output)` are its
-digits in bases 2 and 3, which are the answers where it was written in one of these.
+digits in bases 2 and 3, which are the answers where it was written in one of these. Of other whole
+numbers the last binary digits alone are looked at.
 """
 
 import re
@@ -30,6 +31,7 @@ _AT_ONCE = 256  # columns
 BITS = ("lowest_bit", "zero_bits", "low_bits")
 BASES = {"binary": 2, "ternary": 3}
 MOST_CODED = 1 << 20  # that a code of answers may be
+_EXACT = 1 << 53  # up to which floats hold all whole numbers
 
 _DIGIT = re.compile(r"(binary|ternary)(\d+)")
 
@@ -43,7 +45,7 @@ def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], siz
     if function in BITS and rest.endswith(")"):
         return _bits(function, column(argument))
     digit = _DIGIT.fullmatch(function)
-    if digit and argument == "output":
+    if digit and rest.endswith(")"):
         return _digit(column(argument), BASES[digit[1]], int(digit[2]))
     if argument != "output" or function not in (*SUMMARIES, *PROJECTIONS):
         return np.full(size, np.nan)
@@ -68,9 +70,9 @@ def digits(largest: float) -> list[str]:
 
 
 def _digit(values: Floats, base: int, place: int) -> Floats:
-    """A digit of whole numbers from 0 up to `MOST_CODED`; NaN of all others."""
+    """A digit of whole numbers up to 2^53, as of two's complement; NaN of all others."""
     with np.errstate(invalid="ignore"):
-        coded = (values >= 0.0) & (values <= MOST_CODED) & (values == np.floor(values))
+        coded = (np.abs(values) <= _EXACT) & (values == np.floor(values))
     whole = np.where(coded, values, 0.0).astype(np.int64)
     return np.where(coded, (whole // base**place % base).astype(np.float64), np.nan)
 

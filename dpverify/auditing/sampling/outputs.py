@@ -268,10 +268,10 @@ def part_name(name: str, index: tuple[int, ...]) -> str:
     return name + "".join(f"[{i}]" for i in index)
 
 
-@lru_cache(maxsize=8)  # block after block has the same
-def part_names(shape: tuple[int, ...]) -> tuple[str, ...]:
-    """The names of all numbers of an array that is an output."""
-    return tuple(part_name(WHOLE, index) for index in np.ndindex(shape))
+@lru_cache(maxsize=16)  # block after block has the same
+def part_names(name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
+    """The names of all numbers of an array."""
+    return tuple(part_name(name, index) for index in np.ndindex(shape))
 
 
 def lengths(name: str, shape: tuple[int, ...]) -> Iterator[tuple[str, float]]:

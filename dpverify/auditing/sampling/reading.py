@@ -3,8 +3,10 @@
 What has a value is read by the first of these that fits: numbers of all kinds, texts and bytes,
 dates and times, arrays and what becomes one (`__array__`, `detach`, `toarray`), tables and series
 of pandas and polars, mappings, dataclasses and attrs classes, `tolist`, `__float__`, iterables,
-`__getstate__`, and last the numbers in its `repr`. Reading copies, so that later calls of a
-mechanism cannot change what was read. It is a function of the output alone.
+`__getstate__` and what else pickling would keep, bytes, items, and last its `str` and `repr`.
+Attributes that a class adds to a list, a text, an array or an exception are read too. Reading
+copies, so that later calls of a mechanism cannot change what was read. It is a function of the
+output alone.
 
 It is also bounded: endless iterables, containers that hold themselves, hooks that raise and arrays
 without end are read as far as they go, and an `Opaque` part that was not read to its end says so.
@@ -15,7 +17,8 @@ import datetime as dt
 import hashlib
 import math
 import numbers
-from collections.abc import Iterable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
@@ -39,6 +42,7 @@ LOW = 1 << 16  # the last bits of integers beyond all floats
 _SUMS = 1_024  # that longer arrays are folded to
 _CHUNK = 1 << 18
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
+_LIBRARIES = {"numpy", "scipy", "pandas", "polars", "torch"}  # whose attributes say nothing more
 _PLAIN = frozenset({bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32})
 
 
@@ -55,15 +59,27 @@ def raised(error: BaseException) -> Raised:
     return Raised(type(error).__name__, _message(error))
 
 
-def _message(error: BaseException, depth: int = 0) -> str:
+def _message(error: BaseException, within: tuple[int, ...] = ()) -> str:
+    """Its text, with what is in a group, notes, attributes, and what it came from."""
+    told = _told(error, str)
+    if len(within) >= _DEEPEST or id(error) in within:
+        return told
+    path = (*within, id(error))
+    if isinstance(error, BaseExceptionGroup):
+        inner = (f"{type(one).__name__}: {_message(one, path)}" for one in error.exceptions)
+        told += f" [{'; '.join(inner)}]"
+    told += "".join(f", {name}={_told(value, _shown)}" for name, value in vars(error).items())
+    cause = error.__cause__ if error.__suppress_context__ else error.__context__
+    if cause is not None:
+        told += f", from {type(cause).__name__}: {_message(cause, path)}"
+    return told
+
+
+def _told(value: object, tell: Callable[[Any], str]) -> str:
     try:
-        told = str(error)
+        return tell(value)
     except Exception as hook:  # noqa: BLE001  # a hook of a foreign type
         return f"its text raises {type(hook).__name__}"
-    if isinstance(error, BaseExceptionGroup) and depth < _DEEPEST:
-        inner = (f"{type(one).__name__}: {_message(one, depth + 1)}" for one in error.exceptions)
-        told += f" [{'; '.join(inner)}]"
-    return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +211,13 @@ class _Reader:
         own = type(value)  # not isinstance, which hooks may answer
         self._note(kind_of(value) if issubclass(own, np.ndarray) else own.__name__)
         try:
-            atom = _atom(value)
-            return self._inner(value) if atom is None else atom
+            found = _atom(value)
+            if found is None:
+                found = self._inner(value)
+            if found is None:
+                return self._state(value)
+            added = _added(value, own) if own.__dictoffset__ else {}
+            return self._more(found, added) if added else found
         except (Exception, RecursionError) as error:  # noqa: BLE001  # a hook of a foreign type
             kind = type(value).__name__
             failed = f"{type(error).__name__}: {error}"[:200]
@@ -205,6 +226,7 @@ class _Reader:
             self.path.pop()
 
     def _inner(self, value: Any) -> Any:  # noqa: ANN401, C901, PLR0912  # one case a kind
+        """The parts of what is more than an object with a state; None of all others."""
         if isinstance(value, np.ndarray):
             return self._array(value)
         foreign = _foreign(value)
@@ -232,17 +254,21 @@ class _Reader:
         named = _attributes(value)
         if named is not None:
             return self._fields(Fields(type(value).__name__, named))
-        for way in ("__array__", "tolist"):
-            if callable(getattr(value, way, None)) and not isinstance(value, type):
-                made = np.asarray(value) if way == "__array__" else value.tolist()
-                return self.parts(made)
+        for way, made in _AS_ARRAY:
+            if hasattr(value, way) and not isinstance(value, type):
+                return self.parts(made(value))
         if isinstance(value, complex | numbers.Complex):
             return self._fields(Fields("complex", (("real", value.real), ("imag", value.imag))))
         if callable(getattr(type(value), "__float__", None)):
             return Exact(_shown(value), float(value))
         if isinstance(value, Iterable) and not isinstance(value, type):
             return self._list(value)
-        return self._state(value)
+        return None
+
+    def _more(self, found: Any, added: dict[str, Any]) -> Fields:  # noqa: ANN401
+        """What was read of a value, and the attributes that it has besides."""
+        named = tuple((str(name), self.parts(item)) for name, item in added.items())
+        return Fields("with attributes", (("value", found), *named))
 
     def _key(self, key: Any) -> Any:  # noqa: ANN401
         self._note(f"key {type(key).__name__}", below=1)
@@ -267,13 +293,21 @@ class _Reader:
         found: list[Any] = []
         try:
             for item in islice(value, most):
-                found.append(self.parts(item))  # noqa: PERF401  # what came before an error counts
+                kind = type(item)
+                if kind in _PLAIN:  # quickly, as there may be many
+                    self.left -= 1
+                    self._note(kind.__name__, below=1)
+                    found.append(_integer(item) if kind is int else item)
+                else:
+                    found.append(self.parts(item))
+                if self.left < 0:
+                    return [*found, _beyond("parts of one output")]
         except Exception as error:  # noqa: BLE001  # what an iterator raises is part of the output
             return [*found, Opaque(f"raises {type(error).__name__}")]
         if len(found) == most and (not isinstance(value, (list, tuple)) or len(value) > most):
             iterator = value if isinstance(value, Iterator) else islice(value, most, None)
             if next(iter(iterator), value) is not value:
-                found.append(_beyond("items of an iterable"))
+                return [_stacked(found), _beyond("items of an iterable")]
         return _stacked(found)
 
     def _array(self, array: NDArray[Any]) -> Any:  # noqa: ANN401  # one case a kind
@@ -301,16 +335,85 @@ class _Reader:
         shown = _shown(value)
         if isinstance(value, type) or callable(value) or value is NotImplemented:
             return Opaque(shown, f"a {type(value).__name__}: it has no value")
-        state = value.__getstate__()
-        items: list[tuple[str, Any]] = []
-        for part in state if isinstance(state, tuple) else (state,):
-            items += list(part.items()) if isinstance(part, dict) else []
+        items = _kept(value)
+        if not items:
+            items = [(name, found) for name, ask in _ASKED if (found := ask(value)) is not None]
         if items:
             named = tuple((str(name), self.parts(item)) for name, item in items[:_MOST_ITEMS])
             return Fields(type(value).__name__, named)
         if shown == type(value).__name__:
             return Opaque(shown, f"a {shown}: it has no value that can be read")
         return Opaque(shown)
+
+
+def _kept(value: Any) -> list[tuple[str, Any]]:  # noqa: ANN401
+    """What pickling would keep of an object: its state, or what it is made from."""
+    state = value.__getstate__()
+    items: list[tuple[str, Any]] = []
+    for part in state if isinstance(state, tuple) else (state,):
+        items += list(part.items()) if isinstance(part, dict) else []
+    if not items and state is not None:
+        return [("state", state)]
+    if items or _defines(value, "__reduce_ex__") or not _defines(value, "__reduce__"):
+        return items
+    try:
+        _, made_from, *more = value.__reduce__()
+    except Exception:  # noqa: BLE001  # it cannot be pickled, but may be asked or shown
+        return []
+    arguments = [part for part in made_from if not callable(part)]
+    return [("made from", arguments), ("state", list(more))]
+
+
+def _bytes_of(value: Any) -> bytes | None:  # noqa: ANN401
+    if callable(getattr(type(value), "__bytes__", None)):
+        return bytes(value)
+    try:
+        return memoryview(value).tobytes()
+    except TypeError:
+        return None
+
+
+def _if_asked(name: str, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The answer of a type that defines this method itself; None of any other."""
+    return lambda value: ask(value) if _defines(value, name) else None
+
+
+def _defines(value: Any, name: str) -> bool:  # noqa: ANN401
+    """Whether its type has this method, and not from `object`."""
+    own = getattr(type(value), name, None)
+    return callable(own) and own is not getattr(object, name, None)
+
+
+_ASKED: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("int", _if_asked("__int__", int)),
+    ("index", _if_asked("__index__", operator.index)),
+    ("len", _if_asked("__len__", len)),
+    ("bool", _if_asked("__bool__", bool)),
+    ("bytes", _bytes_of),
+    ("items", _if_asked("__getitem__", iter)),
+    ("str", _if_asked("__str__", str)),
+)
+"""What an object without a state may still answer."""
+
+
+_AS_ARRAY: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("__array__", np.asarray),
+    ("__array_interface__", np.asarray),
+    ("__dlpack__", np.from_dlpack),
+    ("tolist", lambda value: value.tolist()),
+)
+
+
+def _added(value: Any, own: type) -> dict[str, Any]:  # noqa: ANN401
+    """Attributes that a value has besides what it was read as: those that a class adds to it."""
+    if own.__module__.partition(".")[0] in _LIBRARIES:
+        return {}
+    known = {*getattr(own, "__dataclass_fields__", ())}
+    known |= {field.name for field in getattr(own, "__attrs_attrs__", ())}
+    found = {name: item for name, item in vars(value).items() if name not in known}
+    if issubclass(own, Enum):
+        return {name: item for name, item in found.items() if not name.startswith("_")}
+    return found
 
 
 def _atom(value: Any) -> Any:  # noqa: ANN401  # None where it is none
@@ -387,7 +490,7 @@ def _date(value: Any) -> Fields:  # noqa: ANN401
     if not isinstance(value, dt.datetime):
         return Fields(kind, (("days", value.toordinal()),))
     seconds = value.toordinal() * 86_400 + value.hour * 3_600 + value.minute * 60 + value.second
-    zone = Opaque("None" if value.tzinfo is None else str(value.utcoffset()))
+    zone = Opaque("None" if value.tzinfo is None else f"{value.utcoffset()} {value.tzinfo}")
     rest = value.microsecond * 1_000 + int(getattr(value, "nanosecond", 0))
     return Fields(kind, (("seconds", seconds), ("rest", rest), ("zone", zone)))
 
@@ -406,7 +509,10 @@ def _times(array: NDArray[Any]) -> Fields:
 
 
 def _stacked(items: list[Any]) -> Any:  # noqa: ANN401
-    """Rows of numbers of one shape as one array."""
+    """Numbers, or rows of numbers of one shape, as one array."""
+    if items and _PLAIN.issuperset(map(type, items)):
+        numbers = np.array(items)
+        return numbers if is_number_array(numbers) else items
     if not items or not all(isinstance(item, np.ndarray) for item in items):
         return items
     if len({item.shape for item in items}) > 1 or sum(i.size for i in items) > MOST_NUMBERS:
@@ -458,10 +564,13 @@ def _foreign(value: Any) -> Any:  # noqa: ANN401  # one case a library
             list(value.columns) if value.columns.is_unique else [f"{n} at {i}" for i, n in places]
         )
         columns = {k: _series(v) for k, (_, v) in zip(keys, value.items(), strict=True)}
-        return Fields(kind, (("columns", columns), *index))
+        return Fields(kind, (("columns", columns), *index, *_attrs(value)))
     if home == "pandas" and kind == "Series":
         index = () if _is_default(value.index) else (("index", value.index.tolist()),)
-        return Fields(kind, (("values", _series(value)), ("name", value.name), *index))
+        named = ("values", _series(value)), ("name", value.name)
+        return Fields(kind, (*named, *index, *_attrs(value)))
+    if home == "pandas" and kind == "Categorical":
+        return _series(value)
     if home == "polars" and kind == "DataFrame":
         return {name: value[name].to_list() for name in value.columns}
     if home == "polars" and kind == "Series":
@@ -488,7 +597,13 @@ def _tensor(value: Any) -> Any:  # noqa: ANN401
         return tensor.tolist()  # a type that numpy does not have
 
 
+def _attrs(table: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401
+    return (("attrs", table.attrs),) if table.attrs else ()
+
+
 def _series(series: Any) -> Any:  # noqa: ANN401
+    if hasattr(series.dtype, "categories"):
+        return {"values": series.tolist(), "categories": list(series.dtype.categories)}
     array = np.asarray(series)
     return array if array.dtype.kind in "biufcmM" else array.tolist()
 

@@ -20,7 +20,6 @@ from dpverify.auditing.sampling.outputs import (
     WHOLE,
     Outputs,
     lengths,
-    part_name,
     part_names,
     texts_of,
 )
@@ -67,7 +66,7 @@ def from_array(array: NDArray[Any]) -> Outputs:
     if odd is not None:
         marks[ODD] = odd
     by_part = np.ascontiguousarray(flat.T) + 0.0  # −0.0 becomes 0.0
-    return Outputs(size, dict(zip(part_names(shape), by_part, strict=True)), {}, marks)
+    return Outputs(size, dict(zip(part_names(WHOLE, shape), by_part, strict=True)), {}, marks)
 
 
 def from_objects(outputs: Sequence[object]) -> Outputs:
@@ -139,8 +138,7 @@ class Block:
             for i, array in found:
                 rows[i][tuple(map(slice, array.shape))] = array
             flat = np.ascontiguousarray(rows.reshape(self.size, math.prod(shape)).T) + 0.0
-            for index, own in zip(np.ndindex(shape), flat, strict=True):
-                part = part_name(name, index)
+            for part, own in zip(part_names(name, shape), flat, strict=True):
                 known = self._numbers.get(part)
                 self._numbers[part] = own if known is None else np.where(np.isnan(own), known, own)
         return self._numbers
@@ -169,8 +167,11 @@ def flattened(tree: Any, name: str) -> Iterator[Leaf]:  # noqa: ANN401, C901, PL
             yield name, tree
         case dict():
             yield f"len({name})", float(len(tree))
-            for key, value in tree.items():
-                yield from flattened(value, f"{name}[{shortened(spelled(key))}]")
+            keys = [shortened(spelled(key)) for key in tree]
+            if len(keys) > 1:
+                yield f"order of {name}", ", ".join(keys)
+            for key, value in zip(keys, tree.values(), strict=True):
+                yield from flattened(value, f"{name}[{key}]")
         case list() | tuple():
             yield f"len({name})", float(len(tree))
             for i, value in enumerate(tree):
@@ -225,7 +226,7 @@ def _of_set(items: tuple[Any, ...], name: str) -> Iterator[Leaf]:
     numbers = [nearest(i) for i in items if isinstance(i, (int, float, np.integer, np.floating))]
     if numbers:
         yield f"sorted({name})", np.sort(numbers)
-    named = [item for item in items if isinstance(item, (str, bytes, int, np.integer))]
+    named = [item for item in items if not isinstance(item, (float, np.floating))]
     for item in sorted(map(spelled, named))[:_MOST_MEMBERS]:
         yield f"{shortened(item)} in {name}", 1.0
     for item in items:

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 import dpverify as dpv
 from dpverify.auditing import audit
 from dpverify.auditing.attacks import proposals
+from dpverify.auditing.attacks.cuts import intervals
 from dpverify.auditing.attacks.draws import Bound, Draws, Explore, Goal, Proposal, merit_of
-from dpverify.auditing.attacks.events import Linear, OneOf
+from dpverify.auditing.attacks.events import Between, Linear, OneOf
 from dpverify.auditing.attacks.proposals import ATTACKS, Attack, Families, Family
 from dpverify.auditing.attacks.sets import values
 from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.features import digits
+from dpverify.auditing.sampling.outputs import WHOLE
 from dpverify.auditing.sampling.tabulating import from_array
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import PureDP
@@ -94,7 +96,8 @@ def test_digits_of_a_code_by_hand() -> None:
     assert block.column("binary0(output)")[:2].tolist() == [1.0, 0.0]
     assert block.column("binary2(output)")[:2].tolist() == [1.0, 0.0]
     assert block.column("ternary1(output)")[0] == 1.0
-    assert np.isnan(block.column("ternary0(output)")[2:]).all()
+    assert block.column("binary0(output)")[3:].tolist() == [1.0, 0.0]
+    assert np.isnan(block.column("ternary0(output)")[2])
     assert digits(8.0) == [f"binary{i}(output)" for i in range(4)] + [
         f"ternary{i}(output)" for i in range(2)
     ]
@@ -153,3 +156,19 @@ def test_long_outputs_are_searched_on_fewer_draws(monkeypatch: pytest.MonkeyPatc
         goal = Bound(delta=0.0, z=1.0, planned=100)
         proposals.propose(Explore(Draws(side, side)), goal, Families())
         assert looked == {False: expected, True: 4_500}
+
+
+def test_intervals_are_found_beside_a_frequent_value() -> None:
+    """A value of nine draws in ten leaves few quantiles to what tells: x in [2, 3] on the left."""
+    rng = np.random.default_rng(3)
+    sides = [
+        np.where(rng.random(4_000) < 0.9, 1000.0, rng.uniform(high, 9.0, 4_000))
+        for high in (2.0, 3.0)
+    ]
+    draws = Draws(*map(from_array, sides))
+    goal = Bound(delta=0.0, z=2.0, planned=4_000)
+    best = max(intervals(WHOLE, draws, goal), key=lambda proposal: proposal.merit)
+    assert best.favors is Side.LEFT
+    assert isinstance(best.event, Between)
+    assert best.event.low <= 2.1
+    assert 2.7 <= best.event.high <= 3.1

@@ -12,7 +12,7 @@ import pytest
 from dpverify.auditing import audit
 from dpverify.auditing.sampling.copies import detached
 from dpverify.auditing.sampling.outputs import ODD, TYPE
-from dpverify.auditing.sampling.reading import Read, read
+from dpverify.auditing.sampling.reading import Read, raised, read
 from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.guarantees import PureDP
 
@@ -52,6 +52,11 @@ class Deep:
         return lambda: [Deep()]
 
 
+def nested() -> Iterator[Any]:
+    while True:
+        yield nested()
+
+
 def failing() -> Iterator[int]:
     yield 1
     raise KeyError("two")
@@ -74,6 +79,11 @@ UNREAD: dict[str, tuple[Any, str]] = {
     "hooks that raise": (Raises, "a Raises: reading it raises OSError"),
     "endless generator": (lambda: (i for i in itertools.count()), "beyond the first 16,384"),
     "endless iterable": (Endless, "beyond the first 16,384"),
+    "generators in each other": (nested, "parts of one output beyond the first 16,384"),
+    "numbers after many parts": (
+        lambda: [["a", "b"]] * 5_461 + [1.0] * 5,
+        "parts of one output beyond the first 16,384",
+    ),
     "array that raises": (BadArray, "a BadArray: reading it raises ValueError: not now"),
     "no value": (object, "a object: it has no value that can be read"),
     "function": (lambda: print, "a builtin_function_or_method: it has no value"),
@@ -111,6 +121,16 @@ READ: dict[str, tuple[Any, str, float]] = {
     "20 levels": (lambda: deep(20), "output" + "[0]" * 20, 1.0),
     "long list of numbers": (lambda: [0.5] * 60_000, "output[59999]", 0.5),
 }
+
+
+def test_an_error_is_told_with_what_it_came_from_once() -> None:
+    error = ValueError("no answer")
+    error.add_note("a note")
+    error.__cause__ = ExceptionGroup("several", [KeyError(3), error])
+    assert raised(error).message == (
+        "no answer, __notes__=['a note'], "
+        "from ExceptionGroup: several (2 sub-exceptions) [KeyError: 3; ValueError: no answer]"
+    )
 
 
 @pytest.mark.parametrize(("make", "name", "value"), READ.values(), ids=READ)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import scipy
 from scipy.stats import binom
+from sklearn.linear_model import LogisticRegression
 
 import solvers
 from dpverify.auditing import NotRefuted, Refuted
@@ -432,6 +433,42 @@ def test_a_logistic_regression_without_bounds_is_refuted_by_the_search_alone(
     )
     given: dict[str, Any] = {"samples": 3_000, "explore": 4_000, "minimize": False, "level": 1e-9}
     verdict = audit_over(Logistic(flaw), schema, claim=ONE, seed=1, **given)
+    assert verdict.refuted is (flaw != "none")
+
+
+class FittedElsewhere:
+    """scikit-learn's logistic regression with noise on its weights; the labels are public.
+
+    It minimizes ½‖w‖² + C·Σ loss, so for records of norm 1 the weights move by 2·C at most. "norm"
+    takes records as they are; "intercept" releases the intercept, which is not regularized, too.
+    """
+
+    labels = np.array([0, 1, 0, 1])
+    weight = 0.01  # C: records of norm 10 then break ε = 1 by far
+
+    def __init__(self, flaw: str) -> None:
+        self.flaw = flaw
+
+    def __call__(self, data: Any, rng: Rng) -> Any:  # noqa: ANN401
+        rows = np.asarray(data, np.float64).reshape(4, -1)
+        if self.flaw != "norm":
+            rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1.0)
+        model = LogisticRegression(C=self.weight, fit_intercept=self.flaw == "intercept")
+        weights = model.fit(rows, self.labels).coef_[0]
+        noise = rng.normal(size=2)
+        noise *= rng.gamma(2, 2.0 * self.weight) / np.linalg.norm(noise)
+        shown = weights + noise
+        return np.append(shown, model.intercept_) if self.flaw == "intercept" else shown
+
+
+@pytest.mark.slow
+@pytest.mark.false_alarm(1e-9)
+@pytest.mark.parametrize("flaw", ["none", "intercept", "norm"])
+def test_a_logistic_regression_of_another_library_is_refuted_by_the_search_alone(flaw: str) -> None:
+    vector = Vector(dimension=2, radius=10.0, norm=2)
+    schema = Records(record=vector, length=4, relation=Relation.REPLACE_ONE)
+    given: dict[str, Any] = {"samples": 500, "explore": 1_000, "minimize": False, "level": 1e-9}
+    verdict = audit_over(FittedElsewhere(flaw), schema, claim=ONE, seed=1, **given)
     assert verdict.refuted is (flaw != "none")
 
 
