@@ -245,6 +245,7 @@ def no_data(checker: ModuleType, neighbors: Any) -> None:  # noqa: ANN401
         refuses(checker, lambda c=change: neighbors.reaches(base | c, 1))
     for change in (
         {"values": [0, 1, 2], "sizes": [8, 8]},
+        {"values": ["0", "1/2", "0"]},
         *({"slots": [slot]} for slot in (["0", "3000", True], ["0", "1", False])),
         *({"slots": [slot]} for slot in ([None, "1", True], ["0", None, True])),
         {"slots": [["0", "99", True]] * 2},

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpverify as dpv
-from dpverify.schema import Answers, Number, Records
+from dpverify.schema import Answers, Category, Number, Records
 
 Rng = np.random.Generator
 ONE = dpv.PureDP(epsilon=1.0)
@@ -188,3 +188,16 @@ def test_an_output_of_a_distribution_is_a_plain_one(output: Any) -> None:  # noq
     for tree in read["trees"]:
         tree["then"][0]["output"] = output
     assert not dpv.check_certificate(read).valid
+
+
+def told_by_its_truth(data: Any, rng: Rng) -> Any:  # noqa: ANN401
+    """0.0 is false, and the text "0" is true."""
+    return (5.0 if data[0] else 0.0) + rng.laplace(scale=1.0)
+
+
+@pytest.mark.parametrize("values", [(0.0, "0"), (0.5, "1/2", 0.0)])
+def test_values_that_a_file_writes_alike_are_neighbors_no_less(values: tuple[Any, ...]) -> None:
+    """A number is written as a text: where that is a value too, no proof is about both."""
+    record = Category(values=values)
+    schema = Records(record=record, length=1, relation=REPLACED, layout="rows")
+    assert not dpv.certify(told_by_its_truth, schema, ONE, seconds=3.0).proved

@@ -1087,6 +1087,40 @@ def test_a_bound_that_is_touched_at_one_epsilon_holds_for_every_one() -> None:
         every.gap_sign(gap, nothing, Fraction(1), nothing)
 
 
+# An exponential of ε that raises, or is infinite, where ε is merely large.
+
+
+def overflowing(bit: Any, _rng: Rng, epsilon: float) -> Any:
+    return [math.exp(700 * epsilon) for _ in range(bit)][:0]
+
+
+def overflowing_power(bit: Any, _rng: Rng, epsilon: float) -> Any:
+    return [math.exp(epsilon) ** 400 for _ in range(bit)][:0]
+
+
+def overflowing_product(bit: Any, _rng: Rng, epsilon: float) -> Any:
+    return [math.exp(8 * epsilon) / math.exp(-8 * epsilon) for _ in range(bit)][:0]
+
+
+OVERFLOWING = [overflowing, overflowing_power, overflowing_product]
+
+
+@pytest.mark.parametrize("mechanism", OVERFLOWING, ids=lambda x: x.__name__)
+def test_exponentials_that_floats_do_not_hold_at_a_large_epsilon_are_open(mechanism: Any) -> None:
+    found = dpv.certify(mechanism, BIT, dpv.PureDP, seconds=3.0)
+    assert found.verdict == "open"
+    assert any("floats do not hold beyond epsilon" in text for text in found.tried), found.tried
+
+
+def four_valued(bit: Any, rng: Rng, epsilon: float) -> Any:
+    weights = [math.exp(epsilon * score / 2) for score in (bit, 1 - bit, 7 + bit, 7)]
+    return rng.choice(4, p=[w / sum(weights) for w in weights])
+
+
+def test_exponentials_of_a_few_epsilon_are_proved_for_every_one() -> None:
+    assert dpv.certify(four_valued, BIT, dpv.PureDP, seconds=10.0).proved
+
+
 def told_by_the_last_digit(bit: Any, rng: Rng) -> Any:
     """Both are read as 3/10: beside so little noise, that would hide which one it is."""
     return (0.3 if bit else 0.1 + 0.2) + rng.laplace(scale=1e-17)

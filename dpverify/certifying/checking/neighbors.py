@@ -103,6 +103,7 @@ def datasets(schema: Json) -> list[Any]:
     """All datasets, where there are finitely many."""
     if schema["slots"] is None:
         values = schema["values"]
+        need(len({*map(json.dumps, values)}) == len(values), "two values are written alike")
     else:
         need(all(s[2] and None not in s for s in slots(schema)), "infinitely many records")
         ends = [(math.ceil(a or 0), math.floor(b or 0)) for a, b, _ in slots(schema)]

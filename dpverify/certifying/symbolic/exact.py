@@ -97,6 +97,13 @@ class ExactNumber:
         ratio = c / d
         return Fraction(int(ratio.p), int(ratio.q)), Fraction(bottom - top, self.root)
 
+    def growth(self) -> Fraction:
+        """The r for which the number grows like e^(r·u), up to powers of u."""
+        top, bottom = (
+            next((i for i, c in enumerate(p.coeffs()) if c != 0), 0) for p in (self.num, self.den)
+        )
+        return Fraction(bottom - top, self.root)
+
     def lifted(self, root: int) -> tuple[fmpq_poly, fmpq_poly]:
         return _spread(self.num, root // self.root), _spread(self.den, root // self.root)
 

@@ -14,6 +14,7 @@ from dpverify.certifying.symbolic.running import SymbolicRun, current
 Coefficients = tuple[tuple[str, Fraction], ...]
 _CLOSE = Fraction(1, 10**9)
 _FARTHEST_POWER = 700.0  # of e, that floats hold
+_LARGE_EPSILON = 50  # up to which a proof for every ε is about numbers that floats hold
 PER_RECORD = "w"  # before the name of a symbol that is divided by the number of records
 
 
@@ -131,9 +132,9 @@ class Symbolic:
 
     def __pow__(self, exponent: object) -> "Symbolic":
         if isinstance(exponent, (int, np.integer)) and self.is_constant:
-            if exponent < 0:
-                return Symbolic({}, _inverse(self.constant) ** -int(exponent), "float")
-            return Symbolic({}, self.constant ** int(exponent), self.kind)
+            base = _inverse(self.constant) if exponent < 0 else self.constant
+            _check_growth(base, abs(int(exponent)))
+            return Symbolic({}, base ** abs(int(exponent)), "float" if exponent < 0 else self.kind)
         if isinstance(exponent, (int, np.integer)) and exponent == 1:
             return self
         raise refuse("a power of data or noise is not linear")
@@ -241,7 +242,9 @@ class Symbolic:
                 raise refuse("it takes an exponential that is too large or too small for floats")
             simple_unit = run.unit.ratio is None and not run.unit.every
             if self.constant.power == (0 if simple_unit else 1):
-                return Symbolic({}, ExactNumber.exponential(plain))
+                made = ExactNumber.exponential(plain)
+                _check_growth(made)
+                return Symbolic({}, made)
         raise refuse("it takes an exponential of data, noise or an unrelated constant")
 
     def log(self) -> "Symbolic":
@@ -335,10 +338,24 @@ def _lifted(own: Symbolic, other: object, action: Callable[[Symbolic, Symbolic],
         raise refuse(reason.reason) from None
     if not isinstance(made, Symbolic):
         return made
+    _check_growth(made.constant)
     found, run = made.typed(common_kind(own.kind, read.kind, made.kind)), current.get()
     if run is not None and found.kind != "float":
         run.check_size(found)
     return found
+
+
+def _check_growth(value: ExactNumber, times: int = 1) -> None:
+    """Refuse a power of a number that floats do not hold where ε is merely large, if any ε is."""
+    run = current.get()
+    if run is None or not run.unit.every:
+        return
+    power = value.growth() * times
+    if power * _LARGE_EPSILON > _FARTHEST_POWER:
+        raise refuse(
+            "for every epsilon it takes an exponential that floats do not hold beyond epsilon = "
+            f"{_FARTHEST_POWER / float(power):.3g}"
+        )
 
 
 def common_kind(*kinds: str | None) -> str | None:
