@@ -169,9 +169,12 @@ class Transcripts(Runner):
         if itself.leaks or itself.differences:
             return self._not_repeated([*itself.leaks, *itself.differences][0].place)
         sooner = self._sooner(base, script)
-        if sooner is not None:
+        if isinstance(sooner, Finding):
             return sooner
-        return self._explained(base, twin, script) or self._named(twin, script)
+        found = self._explained(base, twin, script)
+        if sooner is not None and found is not None and found.verdict == "not understood":
+            return self._named(sooner, script)
+        return found or self._named(twin, script)
 
     def _explained(self, base: TracedRun, twin: Twin, script: NoiseScript) -> Finding | None:
         """What a difference may be besides a leak: coins, lonely comparisons, noise by hand."""
@@ -194,12 +197,22 @@ class Transcripts(Runner):
             return None
         return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
 
-    def _sooner(self, base: TracedRun, script: NoiseScript) -> Finding | None:
-        """The same transcript with noisy values that become numbers sooner, if so nothing leaks."""
+    def _sooner(self, base: TracedRun, script: NoiseScript) -> Finding | Twin | None:
+        """The same transcript with noisy values that become numbers sooner, if so nothing leaks.
+
+        Else the first such replay that came to the end and met noise of another scale: so a descent
+        tells that its noise depends on the data, where its weights, as forms, only tell how many
+        records there are.
+        """
+        scaled: Twin | None = None
         every = (1, 2, COMPARING, SETTLING) if _compares_what_it_tells(base) else (1, 2, SETTLING)
         for level in every if _adds_up(base) else every[:-1]:
             again = self._eagerly(base, script, level)
-            if again is not None and not again.leaks and not again.right.journal.puzzles:
+            if again is None or again.right.journal.puzzles:
+                continue
+            if {leak.kind for leak in again.leaks} == {"scale"} and not again.right.diverged:
+                scaled = scaled or again
+            if not again.leaks:
                 wrong = self._decides_apart(again) if level == COMPARING else None
                 if wrong is not None and wrong.verdict == "overspent":
                     return wrong
@@ -211,7 +224,7 @@ class Transcripts(Runner):
                         return self._not_repeated(definition(self.mechanism))
                     self.repeats = True
                     return found
-        return None
+        return scaled
 
     def _decides_apart(self, twin: Twin) -> Finding | None:
         """What goes wrong where a known number lies between the bounds of the two sides.

@@ -9,7 +9,7 @@ moved to where a number that came of it passes another one that it meets in the 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, product
@@ -36,6 +36,7 @@ from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import BESIDE_DATA, Puzzle, Value
 from dpverify.tracing.recording.meetings import (
     RANKS,
+    Gaps,
     Meeting,
     Met,
     decisions,
@@ -167,12 +168,13 @@ def _data_met(look: "_Look", reach: float) -> Puzzle | None:
 
 
 class _Look:
-    """What met in runs of the left side, with noise on its way to an end; each is run once."""
+    """What met in runs with noise on its way to an end; each is run once on either side."""
 
     def __init__(self, runner: Runner, twin: Twin) -> None:
         self.runner, self.twin = runner, twin
         self.draws = plain_draws(twin.left)
         self.known: dict[tuple[float, ...], Met] = {}
+        self.known_right: dict[tuple[float, ...], Met] = {}
         self.first = twin.left  # the run with the noise of the twin
         self.right = Met()  # of its replay
         self.waiting: dict[Place, None] = {}  # where numbers would pass that data have moved
@@ -185,6 +187,16 @@ class _Look:
                 run = _run(self.runner, self.twin, fixed)
             self.first = run if not share else self.first
         return self.known[key]
+
+    def right_at(self, ends: Floats, share: float) -> Met:
+        """The same of replays on the right side, for what meets only there."""
+        fixed = _moved(self.twin.left, self.draws, ends, share)
+        key = tuple(fixed.values())
+        if key not in self.known_right:
+            base = _run(self.runner, self.twin, fixed)
+            with meetings(self.runner.mechanism) as self.known_right[key]:
+                self.runner.replay(self.runner.right, base)
+        return self.known_right[key]
 
 
 def _swept(runner: Runner, twin: Twin, reach: float) -> Twin | None:
@@ -241,14 +253,27 @@ def _spots(look: _Look, reach: float) -> Iterator[tuple[Floats, float]]:
             if end.keys() != start.keys():  # the code goes another way there
                 yield way, 1.0
             new = [k for k in start if k in end and k not in met and _passed(start[k], end[k])]
-            passes += [_Pass(way, key, start[key], end[key]) for key in new]
+            passes += [_Pass(way, key, start[key], end[key], look.at) for key in new]
             met.update(new)
     other = look.right.gaps
-    by_data = {key for key, gap in start.items() if other.get(key, gap) != gap}
+    passes += _passes_right(look, up, {k: gap for k, gap in other.items() if k not in start})
+    by_data = {key for key in {*start, *other} if start.get(key) != other.get(key)}
     for found in _ranked(passes, by_data):
         look.waiting.clear()
         yield from ((found.way, share) for share in _sharpened(look, found))
     yield from product((up, -up), _GRID)
+
+
+def _passes_right(look: _Look, up: Floats, start: Gaps) -> list["_Pass"]:
+    """Numbers that meet on the right side only, as those of a record that it has more."""
+    found = []
+    for way in (up, -up) if start else ():
+        if look.runner.used + 4 + _COST > look.runner.budget:
+            break
+        end = look.right_at(way, 1.0).gaps
+        passed = [key for key in start if key in end and _passed(start[key], end[key])]
+        found += [_Pass(way, key, start[key], end[key], look.right_at) for key in passed]
+    return found
 
 
 def _ways(up: Floats) -> list[list[Floats]]:
@@ -282,6 +307,7 @@ class _Pass(NamedTuple):
     key: Meeting
     start: float
     end: float
+    at: Callable[[Floats, float], Met]
 
 
 def _ranked(passes: list[_Pass], by_data: set[Meeting]) -> list[_Pass]:
@@ -309,7 +335,7 @@ def _sharpened(look: _Look, passed: _Pass) -> Iterator[float]:
             return known[share]
         if look.runner.used + 4 + _COST > look.runner.budget:
             raise _LostSight
-        gaps = look.at(passed.way, share).gaps
+        gaps = passed.at(passed.way, share).gaps
         if passed.key not in gaps:
             raise _LostSight  # they do not meet here
         known[share] = gaps[passed.key]

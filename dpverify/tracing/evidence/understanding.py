@@ -251,9 +251,9 @@ class Runner:
     def _may_be_hidden(self, base: TracedRun, twin: Twin) -> Puzzle | None:
         """What one side does more often than the other on a line, or in another order.
 
-        A sample tosses a coin for every record: a side with fewer may toss it, and not look. A
-        threshold may leave out a key that one side has more, and with δ that is allowed; how often
-        it fails is not seen. Outputs must be able to look alike, then.
+        A sample tosses a coin for every record, or draws an order for every user: a side with fewer
+        may do so, and not look. A threshold may leave out a key that one side has more, and with δ
+        that is allowed; how often it fails is not seen. Outputs must be able to look alike, then.
         """
         kinds = {"shape", "control flow", "output"}
         leaks = [leak for leak in twin.leaks if leak.kind in kinds]
@@ -266,10 +266,20 @@ class Runner:
         for place, (mine, theirs) in _done_by_both(base, other, coins=True).items():
             if len(mine) != len(theirs) and len(sizes) > 1:
                 return coin_alone(place)
+        found: Puzzle | None = None
+        more = _drawn_by_one(base, other)
+        if more is not None and len(sizes) > 1:
+            what = "one side draws more here, before data come in: what that decides is not seen"
+            found = Puzzle(more, what)
         allowed = not isinstance(self.claim, PureDP) and getattr(self.claim, "delta", 1.0) > 0
         both = _done_by_both(base, other, coins=False).values()
-        if not allowed or not any(_is_shuffled(mine, theirs) for mine, theirs in both):
-            return None
+        if allowed and any(_is_shuffled(mine, theirs) for mine, theirs in both):
+            what = "one side has more noisy numbers; what a threshold may hide is not seen"
+            found = Puzzle(leaks[0].place, what)
+        return found if found is not None and self._can_look_alike() else None
+
+    def _can_look_alike(self) -> bool:
+        """Whether outputs of the two sides are the same but for their floats, on some runs."""
         sides: list[set[str]] = [set(), set()]
         for step in range(1, _FEW + 1):
             if self.used + 4 > self.budget:
@@ -278,9 +288,8 @@ class Runner:
                 run = self.record(data, NoiseScript(self.seed + 41 * step))
                 told.add(_frame(run))
             if sides[0] & sides[1]:
-                what = "one side has more noisy numbers; what a threshold may hide is not seen"
-                return Puzzle(leaks[0].place, what)
-        return None
+                return True
+        return False
 
     def _may_turn(self, base: TracedRun, twin: Twin) -> Puzzle | None:
         """Noise that became a plain number by itself, and on which the way of a run depends.
@@ -436,6 +445,22 @@ def _done_by_both(left: TracedRun, right: TracedRun, *, coins: bool) -> dict[Pla
                 )
                 found.setdefault(event.place, []).extend(np.ravel(offsets).tolist())
     return {place: (row, sides[1][place]) for place, row in sides[0].items() if place in sides[1]}
+
+
+def _drawn_by_one(left: TracedRun, right: TracedRun) -> Place | None:
+    """A line that both runs came to, where one saw more noise alone, more samples or orders."""
+    mine, theirs = map(_drawn_by_chance, (left, right))
+    return next((place for place in mine if 0 < theirs[place] != mine[place]), None)
+
+
+def _drawn_by_chance(run: TracedRun) -> Counter[Place]:
+    found: Counter[Place] = Counter()
+    for event in run.journal.events:
+        if isinstance(event, Value) and event.raw:
+            found[event.place] += np.size(event.values)
+        elif _is_by_chance(event):
+            found[event.place] += 1
+    return found
 
 
 def _is_shuffled(one: list[float], two: list[float]) -> bool:

@@ -95,7 +95,7 @@ def eager(form: Any, factors: Any = ()) -> bool:
     level = form.journal.eager
     if not level:
         return False
-    if not only_noise(form.touches):
+    if not _is_bare(form):
         return True
     return bool(level == 2 and any(isinstance(x, np.ndarray) and x.ndim for x in factors))
 
@@ -105,7 +105,18 @@ def settled(form: Any) -> bool:
     level = form.journal.eager
     if level == COMPARING:
         return is_known(form)
-    return bool(level == SETTLING and not only_noise(form.touches))
+    return bool(level == SETTLING and not _is_bare(form))
+
+
+def _is_bare(form: Any) -> bool:
+    """Whether nothing was added to noise, or zero, as in `rng.laplace(0, scale)`."""
+    return only_noise(
+        tuple(
+            (place, added)
+            for place, added in form.touches
+            if type(added) not in {int, float} or added != 0
+        )
+    )
 
 
 def is_known(form: Any) -> bool:

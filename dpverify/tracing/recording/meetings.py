@@ -54,6 +54,7 @@ _HUGE = 1e300
 LOOKUP, CONDITION, COMBINED, ALIGNED, EQUAL = "[]", "condition", "combined", "+", "=="
 _BY_VALUE = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
 _BY_LABELS = (ast.Add, ast.Mult, ast.Div, ast.Pow, ast.MatMult)  # operators that add or multiply
+_LOGIC = {op.__name__ for op in (ast.BitAnd, ast.BitOr, ast.BitXor)}
 _NAMES = """
     abs bool dict enumerate float format int isinstance len list max min pow print range repr round
     str sum tuple type zip append extend insert update setdefault add copy items clip clamp
@@ -404,8 +405,11 @@ class Met:
         meaning = self.means.get(number, by)
         if kind == CONDITION or meaning == _TOLD:
             return None
-        if by == LOOKUP and getattr(value, "dtype", None) == np.bool_:
-            return None  # a mask, whose own operands are told
+        is_mask = getattr(value, "dtype", None) == np.bool_
+        if by == LOOKUP and is_mask:
+            return None  # its own operands are told
+        if by in _LOGIC and (is_mask or isinstance(value, bool)):
+            return spelled_out(_labels(value))  # so are those of truth values
         if kind == "compared" and numbers and (by != EQUAL or len(numbers) < _MOST_PARTS):
             return None
         return spelled_out(value if meaning != ALIGNED else _labels(value))

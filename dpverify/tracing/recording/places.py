@@ -15,7 +15,7 @@ OWN = str(Path(__file__).parents[1])
 _PACKAGE = str(Path(__file__).parents[2])
 _INSIDE = (
     *("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib"),
-    *("dpverify", "solvers", "opacus"),
+    *("dpverify", "solvers", "opacus", "pyarrow", "dateutil", "numexpr", "bottleneck"),
 )
 _SOLVERS = str(Path(_PACKAGE).with_name("solvers"))
 
