@@ -179,7 +179,7 @@ class Lloyd:
         if rows.shape[1] != d or not (np.abs(rows) <= 1.0).all():
             raise InvalidParameter(f"data must be rows of {d} numbers in [−1, 1]")
         if len(weights) != len(rows) or not ((weights >= 0.0) & (weights <= 1.0)).all():
-            raise InvalidParameter("weights must be numbers in [0, 1], one a row")
+            raise InvalidParameter("data must have weights in [0, 1], one a row")
         whole, shares = (np.trunc(np.ldexp(part, _BITS)) for part in (rows, weights))
         return whole, shares
 

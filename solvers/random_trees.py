@@ -151,7 +151,7 @@ class LeafCounts(OneRelease[Labeled]):
         if not len(features) == len(indices) == len(shares):
             raise InvalidParameter("data must have one class, and one weight, for each row")
         if not ((shares >= 0.0) & (shares <= 1.0)).all():
-            raise InvalidParameter("weights must be numbers in [0, 1]")
+            raise InvalidParameter("data must have weights in [0, 1]")
         if not np.isin(indices, np.arange(self.classes)).all():
             raise InvalidParameter(f"classes of records must be 0 to {self.classes - 1}")
         whole = np.trunc(np.ldexp(shares, _BITS))

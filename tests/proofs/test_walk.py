@@ -267,6 +267,21 @@ SOLVERS: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
         ALL,
         lambda budget: solvers.GradientDescent(SETTING, budget=budget, steps=3),
     ),
+    "LeafCounts": (
+        ALL,
+        lambda budget: solvers.LeafCounts(
+            trees=solvers.RandomTrees.drawn(
+                trees=2, depth=1, dimension=1, rng=np.random.default_rng(0)
+            ),
+            classes=2,
+            budget=budget,
+            relation=RELATION,
+        ),
+    ),
+    "Lloyd": (
+        ALL,
+        lambda budget: solvers.Lloyd(start=[[0.0]], budget=budget, relation=RELATION, steps=2),
+    ),
     "ObjectivePerturbation": (
         (PURE, APPROX),
         lambda budget: solvers.ObjectivePerturbation(
@@ -277,6 +292,12 @@ SOLVERS: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
         ALL,
         lambda budget: solvers.OutputPerturbation(
             problem=PROBLEM, budget=budget, relation=RELATION
+        ),
+    ),
+    "SecondMoments": (
+        ALL,
+        lambda budget: solvers.SecondMoments(
+            bounds=solvers.Bounds(norm=1.0), budget=budget, relation=RELATION
         ),
     ),
     "StochasticGradientDescent": (

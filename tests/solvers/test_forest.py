@@ -109,7 +109,7 @@ def test_half_the_noise_is_refuted() -> None:
     [
         (([[0.5]], np.array([0, 1])), "one class, and one weight, for each row"),
         (([[0.5]], np.array([2])), "classes of records must be 0 to 1"),
-        (([[0.5]], np.array([1]), np.array([1.5])), "weights must be numbers in"),
+        (([[0.5]], np.array([1]), np.array([1.5])), "data must have weights in"),
         (([[np.nan]], np.array([1])), "finite"),
     ],
 )

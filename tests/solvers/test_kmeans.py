@@ -221,8 +221,8 @@ def test_misuse_is_refused_before_any_noise(change: Any, message: str) -> None: 
     [
         ([[2.0]], "rows of 1 numbers"),
         ([[0.5, 0.5]], "rows of 1 numbers"),
-        (([[0.5]], [2.0]), "weights must be numbers in"),
-        (([[0.5]], [0.5, 0.5]), "weights must be numbers in"),
+        (([[0.5]], [2.0]), "data must have weights in"),
+        (([[0.5]], [0.5, 0.5]), "data must have weights in"),
         ([[math.nan]], "finite"),
     ],
 )

@@ -20,7 +20,7 @@ from dpverify.mechanisms.amplification.subsampled import Samplable, sampled_pair
 from dpverify.mechanisms.described import Described
 from dpverify.neighbors import Relation
 from dpverify.pairs import Pair
-from dpverify.pairs.bounds.runs import NegativeBinomial, Poisson
+from dpverify.pairs.bounds.runs import NegativeBinomial, PoissonRuns
 from dpverify.pairs.bounds.selection import best_of
 from dpverify.theorems import PRIVATE_SELECTION, Theorem
 
@@ -83,11 +83,11 @@ class BestOf(Described):
             sampled_pair(self.mechanism, Relation.REPLACE_ONE)
 
     @property
-    def number(self) -> NegativeBinomial | Poisson:
+    def number(self) -> NegativeBinomial | PoissonRuns:
         """The distribution of the number of runs."""
         match self.runs:
             case "poisson":
-                return Poisson(float(self.mean))
+                return PoissonRuns(float(self.mean))
             case "geometric":
                 return NegativeBinomial.of_mean(1.0, float(self.mean))
             case "logarithmic":
@@ -117,7 +117,7 @@ class BestOf(Described):
         sides = (base, base.reversed)
         with ctx.workprec(128):
             own, few = _largest(sides, order), ball(order) - 1
-            if isinstance(runs, Poisson):
+            if isinstance(runs, PoissonRuns):
                 least = math.log1p(1.0 / (float(order) - 1.0)) * (1.0 - 1e-12)
                 leak, mean = ball(max(side.delta(least) for side in sides)), ball(runs.mean)
                 return float_above(own + mean * leak + mean.log().max(ball(0)) / few)

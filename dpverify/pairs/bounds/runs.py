@@ -69,7 +69,7 @@ class NegativeBinomial(NumberOfRuns):
 
 
 @dataclass(frozen=True, slots=True)
-class Poisson(NumberOfRuns):
+class PoissonRuns(NumberOfRuns):
     """K ≥ 0 with mean m: f(1 − u) = e^(−m·u)."""
 
     mean: float

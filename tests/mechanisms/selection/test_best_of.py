@@ -13,7 +13,7 @@ import dpverify as dpv
 from dpverify.cli.expression import parse
 from dpverify.errors import InvalidParameter
 from dpverify.pairs import FinitePair, GaussianPair, LeakyResponsePair
-from dpverify.pairs.bounds.runs import NegativeBinomial, NumberOfRuns, Poisson
+from dpverify.pairs.bounds.runs import NegativeBinomial, NumberOfRuns, PoissonRuns
 from dpverify.pairs.bounds.selection import best_of
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
@@ -22,14 +22,14 @@ KINDS: list[NumberOfRuns] = [
     NegativeBinomial(0.0, 0.1),
     NegativeBinomial(-0.5, 0.1),
     NegativeBinomial(3.0, 0.5),
-    Poisson(4.0),
+    PoissonRuns(4.0),
 ]
 
 
 def masses(runs: NumberOfRuns, most: int = 600) -> np.ndarray:
     """P(K = k) for k from 0 on, from the definition, by log-gammas."""
     k = np.arange(1.0, most)
-    if isinstance(runs, Poisson):
+    if isinstance(runs, PoissonRuns):
         logs = k * math.log(runs.mean) - runs.mean - gammaln(k + 1.0)
         return np.concatenate([[math.exp(-runs.mean)], np.exp(logs)])
     assert isinstance(runs, NegativeBinomial)
