@@ -111,11 +111,12 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         batch: bool,
     ) -> Self:
         first = not (batch and hasattr(self, "theta_"))
+        number = 0 if first else self._batches
         declared = Declaration.of(self.budget, self.relation)
         check_flag("clip", self.clip)
         feature_bounds(self.low, self.high, None)
         classes = declared_classes(self.classes)
-        rng = generator(self.random_state)
+        rng = generator(self.random_state, batch=number)
         rows, labels = validate_data(
             self, X, y, reset=first, dtype=np.float64, ensure_min_samples=declared.least_records
         )
@@ -132,7 +133,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         data = (scaled, indices) if shares is None else (scaled, indices, shares)
         released = moments.sample_groups(data, 1, rng=rng)[0]
         self._moments: Floats = released if first else self._moments + released
-        self._batches: int = 1 if first else self._batches + 1
+        self._batches: int = number + 1
         self._learn(moments.noise(rows.shape[1]).deviation, center_and_half(low, high))
         self.classes_ = classes
         self.claim_: Claim = claim

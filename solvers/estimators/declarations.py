@@ -153,16 +153,30 @@ def spent(guarantee: Guarantee) -> tuple[float, float]:
             raise NotSupported(f"guarantee={guarantee!r} has no ε and δ to add up")
 
 
-def generator(random_state: RandomState) -> np.random.Generator:
-    """The source of noise: fresh for None; whoever knows a seed can subtract the noise."""
+def generator(random_state: RandomState, *, batch: int = 0) -> np.random.Generator:
+    """The source of noise: fresh for None; whoever knows a seed can subtract the noise.
+
+    A seed draws other noise for every `batch`: with the same noise twice, the difference of two
+    releases would be that of the data.
+    """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
+    moves_on = isinstance(random_state, (np.random.Generator, np.random.BitGenerator))
     try:
+        if batch and random_state is not None and not moves_on:
+            return np.random.default_rng(_seed_of_batch(random_state, batch))
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise InvalidParameter(
             f"random_state={random_state!r} must be None, a whole number or a generator"
         ) from None
+
+
+def _seed_of_batch(seed: Any, batch: int) -> np.random.SeedSequence:  # noqa: ANN401
+    """As the children that a seed spawns: independent of it, and of each other."""
+    first = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    key = (*first.spawn_key, batch)
+    return np.random.SeedSequence(first.entropy, spawn_key=key, pool_size=first.pool_size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

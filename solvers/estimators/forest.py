@@ -119,6 +119,7 @@ class PrivateForest(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  #
         batch: bool,
     ) -> Self:
         first = not (batch and hasattr(self, "counts_"))
+        number = 0 if first else self._batches
         declared = Declaration.of(self.budget, self.relation)
         check_flag("clip", self.clip)
         feature_bounds(self.low, self.high, None)
@@ -128,7 +129,7 @@ class PrivateForest(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  #
             trees = _TREES[isinstance(declared.budget, PureDP)]
         check_count("n_estimators", trees)
         check_count("max_depth", self.max_depth)
-        rng = generator(self.random_state)
+        rng = generator(self.random_state, batch=number)
         rows, labels = validate_data(
             self, X, y, reset=first, dtype=np.float64, ensure_min_samples=declared.least_records
         )
@@ -153,6 +154,7 @@ class PrivateForest(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  #
         released = counting.sample(data, 1, rng=rng)[0].reshape(counting.shape)
         noise = counting.noise_for(released.size).deviation
         self.counts_: Floats = released if first else self.counts_ + released
+        self._batches: int = number + 1
         self._noise: float = noise if first else float(np.hypot(self._noise, noise))
         self.classes_ = classes
         self.claim_: Claim = claim

@@ -1,5 +1,6 @@
 """Private forests: how far a record moves counts, claims under audit, batches, and sense."""
 
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -225,6 +226,20 @@ def test_a_batch_adds_its_own_exact_sums_and_noise(kind: type[Any]) -> None:
     whole = batched(kind, budget=PureDP(epsilon=1e6)).fit(rows, y)
     name = "counts_" if kind is PrivateForest else "theta_"
     assert getattr(many, name) == pytest.approx(getattr(whole, name), abs=0.01)
+
+
+@pytest.mark.parametrize("kind", [PrivateForest, PrivateNaiveBayes])
+@pytest.mark.parametrize("seed", [0, np.random.SeedSequence(3), np.random.RandomState(5)])
+def test_a_seed_draws_other_noise_for_every_batch(kind: type[Any], seed: Any) -> None:  # noqa: ANN401
+    """Equal batches with equal noise would add equal releases: their difference tells the data."""
+    rows, y = squares(50)
+    name = "counts_" if kind is PrivateForest else "_moments"
+    fitted = batched(kind, random_state=seed).fit(rows, y)
+    totals = [getattr(fitted, name)]
+    totals += [getattr(fitted.partial_fit(rows, y), name) for _ in range(3)]
+    released = [totals[0], *(after - before for before, after in pairwise(totals))]
+    for one, other in combinations(released, 2):
+        assert (np.abs(one - other) > 1e-3).mean() > 0.9
 
 
 @pytest.mark.false_alarm(2e-9)
