@@ -9,6 +9,7 @@ run. `thorough` is fresh and looks ten times as hard.
 
 import gc
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -37,6 +38,20 @@ def pytest_collection_finish() -> None:
     """Tests run with the collector on, as users' programs do; what is collected stays as it is."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked `sampled(n)`, every n-th case is quick; the others are slow tests."""
+    seen = Counter[str]()
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is None:
+            continue
+        name = item.nodeid.partition("[")[0]
+        if seen[name] % mark.args[0]:
+            item.add_marker(pytest.mark.slow)
+        seen[name] += 1
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -1,4 +1,4 @@
-"""The examples of a test do not depend on what else was loaded."""
+"""What `make test` runs is the same everywhere: its examples, and its share of many cases."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -41,3 +41,9 @@ def test_examples_do_not_depend_on_loaded_modules(
     spec.loader.exec_module(module)
     monkeypatch.setitem(sys.modules, "full_of_numbers", module)
     assert drawn() == before
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("case", range(7))
+def test_every_third_case_is_quick(case: int, request: pytest.FixtureRequest) -> None:
+    assert (request.node.get_closest_marker("slow") is not None) == (case % 3 > 0)

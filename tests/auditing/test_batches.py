@@ -90,6 +90,7 @@ def test_what_is_drawn_as_claimed_is_refuted_no_more_than_the_level(way: str) ->
     assert refuted <= binom.isf(1e-9, 25, 0.2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("other", WAYS)
 def test_what_is_drawn_otherwise_is_refuted(way: str, other: str) -> None:

@@ -21,6 +21,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_planted_leak_is_found(kind: str) -> None:
     """One draw of e^10 tells the other side, so 64 draws to choose an event and some to bet on."""

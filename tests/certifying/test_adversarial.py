@@ -850,6 +850,7 @@ for _mechanism, _mu, _true in (
 LONG = {"clipped_paid_for", "sorted_noisy_paid"}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "tried",
     [

@@ -25,6 +25,7 @@ def holds(read: Any, verdict: str) -> bool:  # noqa: ANN401
     return is_true(read) if verdict == "proved" else is_false_there(read)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_what_is_stated_is_true(name: str) -> None:
     read = certificate(name)
@@ -75,6 +76,7 @@ def wrongly_accepted(
     return wrong, accepted, tried
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_no_altered_certificate_that_is_false_is_accepted(name: str) -> None:
     """One alteration in twenty; which ones depends on the certificate."""
@@ -94,6 +96,7 @@ def test_no_alteration_that_is_false_is_accepted(name: str) -> None:
     assert tried > 200
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "many", [pytest.param(20, id="few"), pytest.param(1_000, id="many", marks=pytest.mark.slow)]
 )

@@ -53,6 +53,7 @@ def endless(schema: Any) -> Any:
     return replace(schema, length=(least, None))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("mechanism", "schema"),
     [

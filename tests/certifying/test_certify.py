@@ -49,6 +49,7 @@ def each(programs: list[Program]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("program", marked)
 
 
+@pytest.mark.sampled(3)
 @each(list(PROGRAMS))
 def test_each_program_is_decided_and_its_file_checks(program: Program, tmp_path: Path) -> None:
     found = certify(program.mechanism, program.schema, program.claim, seconds=300)
@@ -151,6 +152,7 @@ def test_a_certified_mechanism_composes() -> None:
 UNITS = Records(record=Number(low=0.0, high=1.0), length=(0, 3), relation=dpv.Relation.ADD_REMOVE)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("claim", "verdict"),
     [
@@ -333,6 +335,7 @@ OPEN: list[tuple[Any, str]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("mechanism", "reason"), OPEN, ids=lambda x: getattr(x, "__name__", ""))
 def test_what_is_not_understood_is_open_with_its_line(mechanism: Any, reason: str) -> None:  # noqa: ANN401
     counted = reason in {"noises on one path", "comparisons"}  # takes time

@@ -59,6 +59,7 @@ def test_the_event_breaks_the_claim(program: Program) -> None:
     assert breaks(program.claim, p, q) or breaks(program.claim, q, p)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.false_alarm(2e-12)  # two sides, two tails of 5e-13
 @each(SHOWN)
 def test_the_event_has_the_masses_it_is_said_to_have(program: Program) -> None:
@@ -77,6 +78,7 @@ CAPS = {
 }
 
 
+@pytest.mark.sampled(3)
 @each([p for p in ALL if p.finite])
 def test_exact_laws_decide_as_said(program: Program) -> None:
     cap = CAPS.get(program.mechanism.__name__, 24)

@@ -1028,6 +1028,7 @@ def by_copies(data: Any, rng: Rng) -> Any:
 NATURAL = [by_inf, by_tuples, by_order, by_key, by_names, by_a_mask, by_copies]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mechanism", NATURAL, ids=lambda x: x.__name__)
 def test_natural_programs_are_proved(mechanism: Any) -> None:
     two = Answers(dimension=2, sensitivity=1.0)

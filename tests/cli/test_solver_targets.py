@@ -10,6 +10,7 @@ from dpverify.cli.solver_targets import names
 SOLVERS = names().split(", ")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.false_alarm(1e-9)
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("name", SOLVERS)

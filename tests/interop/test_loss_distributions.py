@@ -37,6 +37,7 @@ def test_a_grid_by_hand() -> None:
     assert spent(pair, 5, ADD).epsilon(1e-2).upper == pytest.approx(exact.upper, abs=1e-3)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("subject", "relation"), SUBJECTS)
 @pytest.mark.parametrize("times", [1, 7])
 def test_both_ends_hold_what_they_bound(subject: Any, relation: dpv.Relation, times: int) -> None:  # noqa: ANN401

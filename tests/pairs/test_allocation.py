@@ -37,6 +37,7 @@ def mean_over(mu: float, steps: int, x: float) -> float:
     return float((density * above).sum())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.2])
 @pytest.mark.parametrize(("sigma", "steps"), [(0.6, 1), (0.6, 2), (1.0, 3), (3.0, 3)])
 def test_few_steps_against_quadrature(sigma: float, steps: int, epsilon: float) -> None:
@@ -94,6 +95,7 @@ def ratios_of(base: GaussianPair | LaplacePair, noise: Floats, sign: int = 1) ->
     return np.asarray(np.exp(np.abs(noise) - np.abs(noise - shift)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.false_alarm(2e-9)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(

@@ -121,6 +121,7 @@ def test_more_records_cost_more(mu: float, rate: float, records: int, at: float)
 # Sandwiches
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("both", [False, True])
 @pytest.mark.parametrize(("mu", "records", "rate"), [(1.0, 3, 0.1), (0.3, 5, 0.5), (4.0, 2, 0.01)])
 def test_users_against_quadrature(mu: float, records: int, rate: float, both: bool) -> None:  # noqa: FBT001

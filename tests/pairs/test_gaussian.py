@@ -75,6 +75,7 @@ def test_inverse_against_mpmath(mu: float, delta: float) -> None:
             assert gaussian_profile(mp.mpf(mu), mp.mpf(found.lower)) >= delta
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mu", [1e-150, 1e-3, 1.0, 10.0, 1e150])
 @pytest.mark.parametrize("false_alarm", [1e-300, 1e-9, 0.3, 0.5, 0.999999])
 def test_trade_off_against_mpmath(mu: float, false_alarm: float) -> None:

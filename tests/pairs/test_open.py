@@ -59,6 +59,7 @@ def composed(pair: Pair, times: int = 1) -> dpv.Accountant:
     return dpv.Accountant(relation=ADD_REMOVE).compose(pair, times=times)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("pair", "times", "delta"),
     [

@@ -173,6 +173,7 @@ def test_the_trade_off_is_dual_to_the_profile(pair: Subsampled, false_alarm: flo
 # sandwich
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("base", [UNIT_GAUSSIAN, LaplacePair(scale=1.0, sensitivity=1.7)])
 @pytest.mark.parametrize("mixed", Mixed)
 @pytest.mark.parametrize("rate", [0.01, 0.6])
@@ -198,6 +199,7 @@ def test_profile_against_quadrature(base: Base, mixed: Mixed, rate: float, epsil
         assert float(abs(pair.delta(epsilon) - integral)) <= 1e-15
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("base", [UNIT_GAUSSIAN, LaplacePair(scale=1.0, sensitivity=1.7)])
 @pytest.mark.parametrize("mixed", Mixed)
 @pytest.mark.parametrize("order", [1.0, 1.5, 4.0])

@@ -16,6 +16,7 @@ def test_every_refutation_has_its_mechanism_or_a_reason() -> None:
     assert all(SILENT.values())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FROM_NOTES)
 def test_the_printed_mechanism_is_refuted(name: str) -> None:
     """Refuted within the stated draws, and its witness again on fresh ones.

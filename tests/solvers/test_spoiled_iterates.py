@@ -6,6 +6,7 @@ from dpverify.auditing import audit
 from tests.solvers.spoiled_iterates import SPOILED, Spoiled
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("spoiled", SPOILED, ids=lambda s: s.name)
 def test_every_spoiled_constant_is_refuted(spoiled: Spoiled) -> None:
     verdict = audit(

@@ -39,6 +39,7 @@ NOT_FOLLOWED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("release", FLAWED_RELEASES, ids=lambda r: r.name)
 def test_flawed_releases_are_caught_at_their_line(release: FlawedRelease) -> None:
     found = trace(
@@ -54,6 +55,7 @@ def test_flawed_releases_are_caught_at_their_line(release: FlawedRelease) -> Non
     assert _is_at_fault(release, _first(found)), str(found)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("release", HONEST_RELEASES, ids=lambda r: r.name)
 def test_honest_releases_raise_no_alarm(release: HonestRelease) -> None:
     found = trace(
@@ -81,6 +83,7 @@ def _famous(name: str) -> Traced:
     return trace(flawed, left=flawed.left, right=flawed.right, claim=flawed.claim, confirm=False)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("flawed", FAMOUS.values(), ids=lambda f: f.name)
 def test_famous_flaws(flawed: Flawed) -> None:
     found = _famous(flawed.name)
@@ -114,6 +117,7 @@ def test_what_is_not_followed_is_refuted_by_the_audit(name: str) -> None:
     assert found.refuted
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("demo", DEMOS, ids=lambda d: d.name)
 def test_broken_mechanisms_of_teams(demo: Demo) -> None:
     """The pair is searched by traced loss; on that pair few executions tell."""
@@ -196,6 +200,7 @@ def _folded(r: float) -> float:
     return r if r < 1.0 else 2.0 - r
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", HIDDEN)
 def test_what_the_output_hides_is_not_refuted(name: str) -> None:
     for seed in range(4):

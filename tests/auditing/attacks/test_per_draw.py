@@ -78,6 +78,7 @@ def events(past: Outputs) -> Iterator[Event]:
         yield Linear(features=linear.features, weights=weights, bound=bound)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=5, deadline=None)
 @given(data=st.data())

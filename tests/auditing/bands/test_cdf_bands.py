@@ -46,6 +46,7 @@ def test_one_sided_kolmogorov_is_recovered(draws: int) -> None:
     assert found == pytest.approx(ksone.cdf(d, draws), abs=1e-9)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("draws", [1, 2, 30, 1000, 20_000])
 @pytest.mark.parametrize("level", [0.2, 0.05, 1e-9])
 def test_chosen_limits_cover(draws: int, level: float) -> None:

@@ -203,6 +203,7 @@ def test_draws_that_do_not_come_again_are_refused(tmp_path: Path) -> None:
         audit(mechanism, **given)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mechanism", [texts, noisy, Vectors()])
 @pytest.mark.parametrize("cut", [1, 7, 400, 3_000])
 def test_a_torn_file_costs_no_more_than_its_last_part(

@@ -82,6 +82,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("flawed", CASES)
 def test_every_broken_mechanism_is_refuted_without_a_pair(flawed: Any) -> None:  # noqa: ANN401
     schema, explore, samples = SCHEMAS[flawed.name]

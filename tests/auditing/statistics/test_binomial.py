@@ -50,6 +50,7 @@ def test_upper_limit_is_that_of_scipy() -> None:
     assert upper_limit(3, 40, 0.02) == pytest.approx(beta.ppf(0.98, 4, 37), rel=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("trials", "q", "epsilon", "delta"),
     [

@@ -61,6 +61,7 @@ LAWS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("runs", KINDS, ids=str)
 @pytest.mark.parametrize(("left", "right"), LAWS)
 def test_every_order_lies_below_the_bound(
