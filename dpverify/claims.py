@@ -41,6 +41,11 @@ class Claim:
     >>> claim = dpv.Laplace(scale=2.0).claim
     >>> claim.guarantee, claim.theorem.name
     (PureDP(epsilon=0.5), 'laplace')
+    >>> print(dpv.RandomizedResponse(epsilon=1.0).claim)
+    guarantee  PureDP(epsilon=1.0)
+    neighbors  as declared
+    theorem    randomized-response [Warner, JASA 60, 1965; Dwork, Roth, 2014, Sec. 3.2]
+    assumes    the generator's bits are uniform and independent
     """
 
     guarantee: Guarantee
@@ -48,17 +53,21 @@ class Claim:
     theorem: Theorem
     assumes: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        return "\n".join(f"{name:9}  {text}" for name, text in self._rows())
+
     def _repr_html_(self) -> str:
         """For notebooks: the promise, for whom it holds, why, and what it rests on."""
-        neighbors = "as declared" if self.relation is None else self.relation.value
-        rows = [
+        cells = (f"<tr><th>{a}</th><td>{html.escape(b)}</td></tr>" for a, b in self._rows())
+        return f"<table>{''.join(cells)}</table>"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
             ("guarantee", str(self.guarantee)),
-            ("neighbors", neighbors),
+            ("neighbors", "as declared" if self.relation is None else self.relation.value),
             ("theorem", str(self.theorem)),
             *(("assumes", text) for text in self.assumes),
         ]
-        cells = (f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
-        return f"<table>{''.join(cells)}</table>"
 
 
 @runtime_checkable
