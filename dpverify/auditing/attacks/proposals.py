@@ -269,9 +269,9 @@ def _few_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees |
 
 
 _OWN: tuple[Attack, ...] = (
-    Scan(),
     NumberCuts(),
     Values(),
+    Scan(),
     TextCuts(),
     FloatBits(),
     Learned("logistic regression", logistic),

@@ -39,6 +39,7 @@ MISSING = ""  # the text of a part that an output does not have
 TYPE = "type of output"  # texts about how numbers are represented: see `marks`
 ODD = "negative zeros and payloads of output"
 _NO_PARENTHESES = str.maketrans("", "", "()")
+_ASIDE = "calls that failed (exceptions='ignore' sets them aside)"
 _MOST_LENGTHS = 64  # rows within an output whose lengths are told
 _MOST_NOTES = 8
 _MANY = 16  # columns that are joined as one table
@@ -85,6 +86,11 @@ class Outputs:
         if WHOLE not in self._texts:
             return np.zeros(self.size, np.bool_)
         return np.asarray(self._texts[WHOLE] == SET_ASIDE)
+
+    @property
+    def unexamined(self) -> tuple[str, ...]:
+        """What of the draws no event is about, in words."""
+        return (*self.unread, _ASIDE) if self.set_aside.any() else self.unread
 
     @property
     def shape(self) -> tuple[int, ...] | None:
