@@ -42,6 +42,7 @@ _NO_PARENTHESES = str.maketrans("", "", "()")
 _ASIDE = "calls that failed (exceptions='ignore' sets them aside)"
 _MOST_LENGTHS = 64  # rows within an output whose lengths are told
 _MOST_NOTES = 8
+_GLANCE = 128  # draws
 _MANY = 16  # columns that are joined as one table
 _SORTED = "sorted "
 _SWEPT = frozenset(f"{function}({WHOLE})" for function in SWEPT)
@@ -174,6 +175,14 @@ class Outputs:
         if ("nan" if name == WHOLE else MISSING) in texts:
             found |= np.isnan(values)
         return found
+
+    @cached_property
+    def glance(self) -> tuple[bool, bool]:
+        """Whether the first draws have no parts but whole numbers, and whether one is missing."""
+        heads = np.array([self._columns[part][:_GLANCE] for part in self._parts])
+        missing = np.isnan(heads)
+        whole = (heads == np.floor(heads)) & np.isfinite(heads)
+        return bool((whole | missing).all()), bool(missing.any())
 
     def between(self, start: int, stop: int) -> "Outputs":
         """Draws start ≤ index < stop."""

@@ -248,3 +248,16 @@ def test_a_mechanism_that_tires_is_not_refuted_but_said_to_depend_on_its_calls()
     plain = audit(noisy, **GIVEN, claim=FALSE)
     assert isinstance(plain, Refuted)
     assert not any("fresh block" in note for note in plain.notes)
+
+
+def test_a_refuted_claim_of_gdp_shows_more_than_its_mu() -> None:
+    """A stopped audit bounds ε at one δ, which may say less than that the claim is false."""
+
+    def leak(data: float, rng: np.random.Generator) -> float:
+        return 9.0 * data + noisy(data, rng)
+
+    verdict = audit(leak, **GIVEN, claim=GaussianDP(1.0), samples=400, executor=Failing(after=150))
+    assert verdict.refuted
+    assert verdict.stopped is not None
+    assert verdict.mu_lower is not None
+    assert verdict.mu_lower >= 1.0
