@@ -156,12 +156,12 @@ class Sampler:
                 for sides in turns
             ]
         )
-        for known, turns, part in zip(stored, asked, parts, strict=True):
+        for known, turns, span in zip(stored, asked, parts, strict=True):
             found = dict(known)
             for sides in turns:
-                found |= self._kept(sides, *part, next(performed))
+                found |= self._kept(sides, *span, next(performed))
                 if sides != turns[-1]:
-                    self._tell(part[0])
+                    self._tell(span[0])
             yield found[Side.LEFT], found[Side.RIGHT]
 
     def _turns(self, sides: tuple[Side, ...]) -> list[tuple[Side, ...]]:
