@@ -13,7 +13,7 @@ from dpverify.auditing import audit
 from dpverify.auditing.attacks import proposals
 from dpverify.auditing.attacks.cuts import intervals
 from dpverify.auditing.attacks.draws import Bound, Draws, Explore, Goal, Proposal, merit_of
-from dpverify.auditing.attacks.events import Between, Linear, OneOf
+from dpverify.auditing.attacks.events import Between, Linear, OneOf, Trees
 from dpverify.auditing.attacks.proposals import ATTACKS, Attack, Families, Family
 from dpverify.auditing.attacks.sets import values
 from dpverify.auditing.sampling.drawing import Side
@@ -181,7 +181,8 @@ def test_two_numbers_of_many_that_tell_only_together_are_found() -> None:
         return bits
 
     verdict = audit(release, left=0, right=1, claim=PureDP(epsilon=1.0), samples=1_000, seed=1)
-    assert verdict.refuted
+    assert isinstance(verdict, dpv.Refuted)
+    assert isinstance(verdict.witness.event, Trees)
     assert {"output[3]", "output[280]"} <= set(verdict.witness.event.features)
     assert (
         "not examined: relations among three or more of 300 numbers, but for sums and extremes"
