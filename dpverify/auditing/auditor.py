@@ -117,8 +117,8 @@ def audit(  # noqa: PLR0913  # the contract of the library
         client), among which the draws are divided. They do not change the verdict. The mechanism
         must be picklable then.
     progress
-        Called after every part of the draws, each of which takes a quarter of a second or one call
-        a side, and after every stage that was judged.
+        Called after every part of the draws, each of which takes a quarter of a second or one
+        call, and after every stage that was judged.
     seconds
         When these are over the audit ends with what it has found.
     checkpoint

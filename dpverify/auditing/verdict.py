@@ -203,10 +203,14 @@ class _Finding:
 
     @property
     def mu_lower(self) -> float | None:
-        """For a claim of Gaussian DP: the smallest μ that allows `epsilon_lower` at `delta`."""
+        """For a claim of Gaussian DP: the smallest μ that allows `epsilon_lower` at `delta`.
+
+        If the claim is refuted, at least the μ that was claimed: both err at the same `level`.
+        """
         if not isinstance(self.claim, GaussianDP):
             return None
-        return mu_needed(self.epsilon_lower, self.delta)
+        needed = mu_needed(self.epsilon_lower, self.delta)
+        return max(needed, self.claim.mu) if isinstance(self, Refuted) else needed
 
     def to_dict(self) -> dict[str, Any]:
         witness = getattr(self, "witness", None)
@@ -256,8 +260,10 @@ class _Finding:
             lines.insert(
                 0,
                 "FLOATING-POINT LEAK: the bits of the outputs break the claim. The claim is about "
-                "real numbers, so this does not refute it; to make it count, pass "
-                f"arithmetic='float' (--arithmetic float on the command line)\n  {shown}",
+                "real numbers, so this does not refute it, and its level is apart: an honest "
+                f"mechanism shows one with probability at most {self.level:g}, besides; to make "
+                "it count, pass arithmetic='float' (--arithmetic float on the command line)\n"
+                f"  {shown}",
             )
         return "".join(f"\n{line}" for line in lines)
 

@@ -254,6 +254,17 @@ def itself(v: float, rng: Rng) -> Any:  # noqa: ANN401
 EPOCH = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 MOMENT = np.datetime64("2020-01-01T00:00:00", "ns")
 
+
+def with_remainder(bit: int, row: Any, modulus: int) -> Any:  # noqa: ANN401
+    row[0] += (bit - row.sum()) % modulus
+    return row
+
+
+def without(place: int, row: Any, value: float = math.nan) -> Any:  # noqa: ANN401
+    row[place] = value
+    return row
+
+
 NUMBERS: dict[str, Any] = {
     "float": lambda v, _: v,
     "float32": lambda v, _: np.float32(v),
@@ -337,6 +348,19 @@ BITS: dict[str, Any] = {
     "not a number in a long array": lambda b, rng: np.append(
         rng.normal(size=70_000), [math.nan if b else 0.0]
     ),
+    "parity of a sum": lambda b, rng: with_remainder(b, rng.integers(1000, size=20), 2),
+    "sum modulo 3": lambda b, rng: with_remainder(b, rng.integers(1000, size=20), 3).tolist(),
+    "even or odd place of NaN": lambda b, rng: without(
+        2 * int(rng.integers(40)) + b, rng.normal(size=81)
+    ),
+    "even or odd place of the largest": lambda b, rng: without(
+        2 * int(rng.integers(40)) + b, rng.normal(size=81), math.inf
+    ),
+    "maxlen of a deque": lambda b, rng: collections.deque([float(rng.normal())], maxlen=2 + b),
+    "default of a defaultdict": lambda b, rng: collections.defaultdict(
+        (int, float)[b], a=float(rng.normal())
+    ),
+    "fill of a masked array": lambda b, rng: np.ma.array(rng.normal(size=2), fill_value=b),
     "order of a dict": lambda b, rng: in_order(b, rng.normal(size=2)),
     "order of columns": lambda b, rng: pd.DataFrame([in_order(b, rng.normal(size=2))]),
     "attrs of a DataFrame": in_attrs,

@@ -156,6 +156,7 @@ def test_a_naive_sampler_leaks_through_its_bits() -> None:
     assert verdict.float_leak is not None
     assert "lowest_bit" in str(verdict.float_leak.event)
     assert "FLOATING-POINT LEAK" in str(verdict)
+    assert "its level is apart" in str(verdict)
     as_floats = audit(
         naive,
         left=0.0,

@@ -152,6 +152,41 @@ def most_telling(names: Sequence[str], seen: Draws, goal: Goal, number: int) -> 
     return [names[int(i)] for i in order]
 
 
+_MOST_PAIRED = 2_048  # numbers whose pairs are looked at
+_PRODUCTS = 1 << 30  # of two numbers, that are summed on a side
+
+
+def can_be_paired(number: int) -> bool:
+    """Whether all pairs of so many numbers are looked at."""
+    return number <= _MOST_PAIRED
+
+
+def most_linked(names: Sequence[str], seen: Draws, number: int) -> list[str]:
+    """The numbers of the pairs that are linked most differently on the two sides.
+
+    A number is reduced to the side of its median that it lies on, and a link of two is the mean
+    product of these. So an output whose single numbers tell nothing may tell by two of them.
+    """
+    most = max(min(_PRODUCTS // len(names) ** 2, _MOST_LOOKED_AT), _GLANCE)
+    rows = [
+        np.array([side.column(name)[-most:] for name in names]) for side in (seen.left, seen.right)
+    ]
+    both = np.concatenate(rows, axis=1)
+    missing = np.isnan(both)
+    filled = np.nan_to_num(both, nan=0.0, posinf=1e300, neginf=-1e300)
+    middle = np.median(filled, axis=1, keepdims=True)
+    signs = np.where(missing, 0.0, np.sign(filled - middle)).astype(np.float32)
+    signs -= signs.mean(axis=1, keepdims=True)
+    signs /= np.maximum(signs.std(axis=1, keepdims=True), np.float32(1e-3))
+    left, right = signs[:, : rows[0].shape[1]], signs[:, rows[0].shape[1] :]
+    links = np.triu(np.abs(left @ left.T / left.shape[1] - right @ right.T / right.shape[1]), 1)
+    best = np.argpartition(links, -number, axis=None)[-number:]
+    at = dict.fromkeys(
+        int(i) for pair in zip(*np.unravel_index(best, links.shape), strict=True) for i in pair
+    )
+    return [names[i] for i in at]
+
+
 def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(names), _AT_ONCE):
         yield names[start : start + _AT_ONCE]

@@ -15,7 +15,9 @@ from dpverify.arrays import Floats
 from dpverify.auditing.attacks.events import Event
 from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.features import (
+    BASES,
     BITS,
+    HOLE,
     MOST_CODED,
     PROJECTIONS,
     SUMMARIES,
@@ -30,6 +32,7 @@ WITH_BITS = 4  # numbers whose bits are searched one by one
 _MOST_WITH_BITS = 1_024
 _GLANCE, _CODES = 512, 48  # draws a side; values of them that a code of answers has at least
 _LAST = 4  # binary digits of one whole number that is no code
+_REMAINDERS = [f"{base}0(sum({WHOLE}))" for base in BASES]
 _LEAST_Z = 0.1  # at level 1/2 the critical score is 0, and every event looks alike
 
 
@@ -151,7 +154,22 @@ def numeric_features(seen: Draws) -> list[str]:
     summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]
     found = names + ([f"{f}({WHOLE})" for f in summaries] if parts > 1 else [])
     found += [f"{f}({WHOLE})" for f in PROJECTIONS] if parts > MANY else []
+    found += _relations(seen) if parts > 1 else []
     return found + _digits(seen, names)
+
+
+def _relations(seen: Draws) -> list[str]:
+    """Features about several numbers at once that only some outputs have.
+
+    Remainders of the sum of whole numbers, and where an entry is missing; of many entries, whether
+    the largest, the least and the missing one stand at even or odd places.
+    """
+    sides = seen.left, seen.right
+    found = _REMAINDERS if all(side.glance[0] for side in sides) else []
+    holes = [f"{HOLE}({WHOLE})"] if any(side.glance[1] for side in sides) else []
+    many = max(len(side.columns) for side in sides) >= _CODES
+    places = [f"argmax({WHOLE})", f"argmin({WHOLE})", *holes] if many else []
+    return [*found, *holes, *(f"binary0({place})" for place in places)]
 
 
 def _digits(seen: Draws, names: Sequence[str]) -> list[str]:

@@ -22,7 +22,14 @@ import numpy as np
 
 from dpverify.arrays import Floats
 from dpverify.auditing.attacks.classifiers import LEAST_TO_LEARN, boosted, logistic, mean_difference
-from dpverify.auditing.attacks.cuts import intervals, most_telling, scanned, thresholds
+from dpverify.auditing.attacks.cuts import (
+    can_be_paired,
+    intervals,
+    most_linked,
+    most_telling,
+    scanned,
+    thresholds,
+)
 from dpverify.auditing.attacks.draws import (
     MANY,
     WITH_BITS,
@@ -49,6 +56,8 @@ _MANY_TO_LEARN = 256
 _NUMBERS_SEARCHED = 1 << 22  # of one side
 _LEAST_SEARCHED = 1_024  # draws
 _TREES_SEE = 48
+_PAIRS_SEEN = 8
+_PAIRS = "boosted trees on pairs of numbers"
 _SCORE = "score"  # a column, for as long as its cuts are chosen
 _RATIO, _CUTS = "likelihood ratio", "thresholds and intervals"
 _VALUES, _BITS = "single values and sets of values", "bits of floats"
@@ -268,16 +277,42 @@ def _few_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees |
     return boosted(left, right, most_telling(names, Draws(left, right), goal, _TREES_SEE))
 
 
+class Pairs(Means):
+    """Trees over the numbers of the pairs that tell most together, though each alone may not."""
+
+    looks_at_all = False
+
+    def features(self, seen: Draws) -> list[str]:
+        names = list(filter(is_part, super().features(seen)))
+        return names if len(names) > 1 and can_be_paired(len(names)) else []
+
+
+def _pairs_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees | None:
+    if min(left.size, right.size) < LEAST_TO_LEARN:
+        return None
+    return boosted(left, right, most_linked(names, Draws(left, right), _PAIRS_SEEN))
+
+
+def unexamined_relations(seen: Draws, tried: frozenset[str]) -> str:
+    """What relations between numbers no event is about, in words; empty where trees see all."""
+    number = sum(map(is_part, base_columns(seen)))
+    if number <= _MANY_TO_LEARN:
+        return ""
+    fewest = "three" if _PAIRS in tried else "two"
+    return f"relations among {fewest} or more of {number:,} numbers, but for sums and extremes"
+
+
 _OWN: tuple[Attack, ...] = (
-    Scan(),
     NumberCuts(),
     Values(),
+    Scan(),
     TextCuts(),
     FloatBits(),
     Learned("logistic regression", logistic),
     Learned("boosted trees", boosted),
     Means("differences of means", mean_difference, many=True),
     Learned("boosted trees on the most telling numbers", _few_boosted, many=True),
+    Pairs(_PAIRS, _pairs_boosted, many=True),
     LearnedBits("boosted trees on bits", boosted),
 )
 ATTACKS: Registry[Attack] = Registry("attack", needs=("name", "families"))
@@ -365,7 +400,8 @@ def in_order(tried: frozenset[str]) -> tuple[str, ...]:
 
 def has_learners(seen: Draws) -> bool:
     """Whether outputs have several numbers, so that classifiers have something to learn."""
-    return LOSS not in seen.left.columns and len(numeric_features(seen)) > 1
+    several = len(seen.left.columns) > 1  # told without deriving anything
+    return LOSS not in seen.left.columns and (several or len(numeric_features(seen)) > 1)
 
 
 def _values_of_any(names: Sequence[str], seen: Draws, goal: Goal) -> Iterator[Proposal]:

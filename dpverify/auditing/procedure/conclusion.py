@@ -15,7 +15,12 @@ from dpverify.auditing.attacks.draws import (
     Proposal,
     unexamined_bits,
 )
-from dpverify.auditing.attacks.proposals import Families, in_order, propose
+from dpverify.auditing.attacks.proposals import (
+    Families,
+    in_order,
+    propose,
+    unexamined_relations,
+)
 from dpverify.auditing.procedure.choice import Chosen, best_bound
 from dpverify.auditing.procedure.rounds import notes, unusable
 from dpverify.auditing.procedure.state import Plan, State, most_held
@@ -71,6 +76,8 @@ def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
 def _unexamined(plan: Plan, state: State, *, looked_at_bits: bool) -> tuple[str, ...]:
     """What of the outputs no event was about."""
     found = [f"not examined: {what}" for what in sorted(state.unread)]
+    if relations := unexamined_relations(state.latest[-1], state.tried):
+        found.append(f"not examined: {relations}")
     if plan.bits and (bits := unexamined_bits(state.latest[-1])):
         found.append(f"not examined: {bits}")
     if not plan.bits and not looked_at_bits and has_fractions(state.latest[-1]):

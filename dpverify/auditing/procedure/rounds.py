@@ -48,7 +48,7 @@ class Rounds:
         self, plan: Plan, sampler: Sampler, progress: Callable[[Progress], None] | None
     ) -> None:
         self.plan = plan
-        self.sampler = sampler
+        self.sampler = sampler if progress is None else replace(sampler, heard=self._heard)
         self.progress = progress
         self.state = State(wealth=Wealth.start(plan.ladder))
 
@@ -96,15 +96,16 @@ class Rounds:
                 self.state = learned(self.plan, self.state)
 
     def _tell(self, drawn: int, *, judged: bool) -> None:
-        """Tell how far the audit is: after every part, so after every pair of slow calls.
+        """Tell how far the audit is after every part; after a stage's last, once it is judged."""
+        if not judged:
+            self._heard(self.state.used + drawn)
 
-        The last part of a stage is told once it is judged.
-        """
-        if self.progress is None or judged:
+    def _heard(self, samples: int) -> None:
+        """Tell that there are so many draws a side; of slow calls, after each of them."""
+        if self.progress is None:
             return
         state, plan = self.state, self.plan
-        shown = plan.shown_by_bets(state.wealth)
-        samples, wealth = state.used + drawn, float(state.wealth.logs[0])
+        shown, wealth = plan.shown_by_bets(state.wealth), float(state.wealth.logs[0])
         self.progress(Progress(samples, wealth, plan.budget, shown))
 
     def _stage(self, begin: int, end: int) -> Draws:

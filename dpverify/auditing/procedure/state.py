@@ -206,7 +206,7 @@ def judged(plan: Plan, state: State, fresh: Confirm) -> State:
         used=state.used + used,
         refuted=wealth.rejects(plan.target),
         counts=counts,
-        unread=state.unread.union(fresh.left.unread, fresh.right.unread),
+        unread=state.unread.union(*(side.unexamined for side in (fresh.left, fresh.right))),
     )
 
 

@@ -26,6 +26,7 @@ from dpverify.arrays import Floats
 
 SUMMARIES = ("max", "min", "sum", "argmax", "argmin", "spread", "norm", "zeros", "gap", "jump")
 PROJECTIONS = tuple(f"projection{i}" for i in range(4))  # sums with random signs
+HOLE = "hole"  # the place of the first entry without a number
 SWEPT = frozenset({"max", "min", "spread", "sum", "norm", "zeros", *PROJECTIONS})
 _AT_ONCE = 256  # columns
 BITS = ("lowest_bit", "zero_bits", "low_bits")
@@ -47,10 +48,12 @@ def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], siz
     digit = _DIGIT.fullmatch(function)
     if digit and rest.endswith(")"):
         return _digit(column(argument), BASES[digit[1]], int(digit[2]))
-    if argument != "output" or function not in (*SUMMARIES, *PROJECTIONS):
+    if argument != "output" or function not in (*SUMMARIES, *PROJECTIONS, HOLE):
         return np.full(size, np.nan)
     if function in ("argmax", "argmin"):
         return _place(function, column, parts, size)
+    if function == HOLE:
+        return _hole(column, parts, size)
     if not parts:
         return np.full(size, np.nan)
     if function == "jump":
@@ -110,6 +113,21 @@ def _place(
     is_best = rows == extreme.reduce(rows, axis=1)[:, None]  # never where there is no number
     at = np.array(places, dtype=np.float64)[is_best.argmax(axis=1)]
     return np.where(is_best.any(axis=1), at, np.nan)
+
+
+def _hole(column: Callable[[str], Floats], parts: Sequence[str], size: int) -> Floats:
+    """Which entry of a list is the first that is no number, of those before its last number.
+
+    NaN where there is none: whether a list ends there, or NaN follow, `len(output)` tells.
+    """
+    places = {int(found[1]) for part in parts if (found := _ITEM.fullmatch(part))}
+    rising = np.zeros(size)  # the place after the numbers that come without a gap
+    last = np.zeros(size)  # the place after the last number
+    for place in sorted(places):
+        known = ~np.isnan(column(f"output[{place}]"))
+        rising = np.where(known & (rising == place), place + 1.0, rising)
+        last = np.where(known, place + 1.0, last)
+    return np.where(rising < last, rising, np.nan)
 
 
 def swept(parts: Mapping[str, Floats]) -> dict[str, Floats]:

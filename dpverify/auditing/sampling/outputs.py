@@ -39,8 +39,10 @@ MISSING = ""  # the text of a part that an output does not have
 TYPE = "type of output"  # texts about how numbers are represented: see `marks`
 ODD = "negative zeros and payloads of output"
 _NO_PARENTHESES = str.maketrans("", "", "()")
+_ASIDE = "calls that failed (exceptions='ignore' sets them aside)"
 _MOST_LENGTHS = 64  # rows within an output whose lengths are told
 _MOST_NOTES = 8
+_GLANCE = 128  # draws
 _MANY = 16  # columns that are joined as one table
 _SORTED = "sorted "
 _SWEPT = frozenset(f"{function}({WHOLE})" for function in SWEPT)
@@ -85,6 +87,11 @@ class Outputs:
         if WHOLE not in self._texts:
             return np.zeros(self.size, np.bool_)
         return np.asarray(self._texts[WHOLE] == SET_ASIDE)
+
+    @property
+    def unexamined(self) -> tuple[str, ...]:
+        """What of the draws no event is about, in words."""
+        return (*self.unread, _ASIDE) if self.set_aside.any() else self.unread
 
     @property
     def shape(self) -> tuple[int, ...] | None:
@@ -168,6 +175,14 @@ class Outputs:
         if ("nan" if name == WHOLE else MISSING) in texts:
             found |= np.isnan(values)
         return found
+
+    @cached_property
+    def glance(self) -> tuple[bool, bool]:
+        """Whether the first draws have no parts but whole numbers, and whether one is missing."""
+        heads = np.array([self._columns[part][:_GLANCE] for part in self._parts])
+        missing = np.isnan(heads)
+        whole = (heads == np.floor(heads)) & np.isfinite(heads)
+        return bool((whole | missing).all()), bool(missing.any())
 
     def between(self, start: int, stop: int) -> "Outputs":
         """Draws start ≤ index < stop."""

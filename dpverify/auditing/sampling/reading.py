@@ -18,6 +18,7 @@ import hashlib
 import math
 import numbers
 import operator
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ _MOST_BITS = 13_000  # of an integer that is written out
 LOW = 1 << 16  # the last bits of integers beyond all floats
 _SUMS = 1_024  # that longer arrays are folded to
 _CHUNK = 1 << 18
+_MOST_FOLDED = 1 << 28  # numbers: as many as some seconds allow
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 _LIBRARIES = {"numpy", "scipy", "pandas", "polars", "torch"}  # whose attributes say nothing more
 _PLAIN = frozenset({bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32})
@@ -217,6 +219,7 @@ class _Reader:
             if found is None:
                 return self._state(value)
             added = _added(value, own) if own.__dictoffset__ else {}
+            added |= _settings(value)
             return self._more(found, added) if added else found
         except (Exception, RecursionError) as error:  # noqa: BLE001  # a hook of a foreign type
             kind = type(value).__name__
@@ -313,7 +316,8 @@ class _Reader:
     def _array(self, array: NDArray[Any]) -> Any:  # noqa: ANN401  # one case a kind
         if isinstance(array, np.ma.MaskedArray):
             data, mask = np.asarray(array.filled(0)), np.ma.getmaskarray(array)
-            return self._fields(Fields("masked", (("data", data), ("mask", mask))))
+            fill = ("fill", array.fill_value)
+            return self._fields(Fields("masked", (("data", data), ("mask", mask), fill)))
         kind = array.dtype.kind
         if array.ndim == 0:
             return self.parts(array.tolist()) if kind in "biufOSU" else self._array(array[None])
@@ -414,6 +418,15 @@ def _added(value: Any, own: type) -> dict[str, Any]:  # noqa: ANN401
     if issubclass(own, Enum):
         return {name: item for name, item in found.items() if not name.startswith("_")}
     return found
+
+
+def _settings(value: Any) -> dict[str, Any]:  # noqa: ANN401
+    """What a container of the standard library holds besides its items."""
+    if isinstance(value, deque) and value.maxlen is not None:
+        return {"maxlen": value.maxlen}
+    if isinstance(value, defaultdict) and value.default_factory is not None:
+        return {"default_factory": Opaque(_shown(value.default_factory))}
+    return {}
 
 
 def _atom(value: Any) -> Any:  # noqa: ANN401  # None where it is none
@@ -525,11 +538,14 @@ def _folded(array: NDArray[Any]) -> Fields:
 
     Every entry has its sign and its sum by its place alone.
     """
-    flat = array.reshape(-1)
+    flat: Any = array.reshape(-1) if array.flags.c_contiguous else array.flat  # without a copy
     sums, square = np.zeros(_SUMS), 0.0
     odd = np.zeros(3)
-    for number, start in enumerate(range(0, flat.size, _CHUNK)):
+    found = []  # the largest and the least of every chunk, and where they stand
+    for number, start in enumerate(range(0, min(array.size, _MOST_FOLDED), _CHUNK)):
         chunk = flat[start : start + _CHUNK].astype(np.float64)
+        at = int(chunk.argmax()), int(chunk.argmin())
+        found.append((chunk[at[0]], chunk[at[1]], start + at[0], start + at[1]))
         odd += [np.count_nonzero(found) for found in (np.isnan(chunk), np.isinf(chunk), chunk == 0)]
         chunk = np.nan_to_num(chunk)
         square += float(chunk @ chunk)
@@ -537,10 +553,14 @@ def _folded(array: NDArray[Any]) -> Fields:
         padded[: chunk.size] = chunk * _signs(number)[: chunk.size]
         sums += padded.reshape(-1, _SUMS).sum(axis=0)
     shape = [float(length) for length in array.shape]
-    places = np.array([flat.argmax(), flat.argmin()], np.float64)
-    extremes = np.array([flat.max(), flat.min()], np.float64)
+    ends = np.array(found)
+    best = int(ends[:, 0].argmax()), int(ends[:, 1].argmin())
+    places = np.array([ends[best[0], 2], ends[best[1], 3]])
+    extremes = np.array([ends[best[0], 0], ends[best[1], 1]])
     what = f"single entries of arrays of more than {MOST_NUMBERS:,} numbers"
-    note = Opaque("folded", f"{what} (their extremes and {_SUMS:,} random sums of all were)")
+    beyond = f", and all entries beyond the first {_MOST_FOLDED:,}"
+    read_of = f"(their extremes and {_SUMS:,} random sums of all were)"
+    note = Opaque("folded", f"{what} {read_of}{beyond if array.size > _MOST_FOLDED else ''}")
     named = (("shape", np.array(shape)), ("places", places), ("extremes", extremes))
     more = (("nan, infinite, zero", odd), ("square", square), ("sums", sums), ("note", note))
     return Fields("array", (*named, *more))

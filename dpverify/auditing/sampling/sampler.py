@@ -5,7 +5,7 @@ in any way. A vectorized mechanism's draws depend on where blocks begin; that is
 audit's stages. Only a block that does not fit into memory is drawn in halves.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from typing import Any
@@ -47,8 +47,8 @@ class Pace:
         if part.size:
             width = max(len(side.columns) for side in part.outputs)
             most = min(_LARGEST_TASK, max(_LARGEST_PART // max(width, 1), 1))
-            each = max(part.seconds / part.size, 1e-9)
-            self.calls = int(min(max(_TASK / each, 1), most))
+            each = max(part.seconds / part.size / len(part.outputs), 1e-9)
+            self.calls = int(min(max(_TASK / (2.0 * each), 1), most))
             self.learned = True
 
 
@@ -59,7 +59,9 @@ class Sampler:
     `timeout` is the time in seconds after which one call counts as the output "times out".
     `until` is the time (as `time.time` tells it) after which nothing more is drawn. `singly` draws
     a vectorized mechanism one by one, so that exceptions are outputs; `counted` says whether they
-    count as outputs, or are set aside. `journal` keeps all draws.
+    count as outputs, or are set aside. `journal` keeps all draws, those of slow calls after each
+    call. `heard` is told how many draws a side there are, after each slow call and each part of a
+    block that is drawn as one.
     Samplers with different `key` draw independently, though their seeds be the same.
     """
 
@@ -74,6 +76,7 @@ class Sampler:
     counted: bool = True
     journal: Chapter | None = None
     key: tuple[int, ...] = ()
+    heard: Callable[[int], None] | None = None
     pace: Pace = field(default_factory=Pace)
 
     def __post_init__(self) -> None:
@@ -93,7 +96,11 @@ class Sampler:
 
     def draw(self, start: int, stop: int) -> tuple[Outputs, Outputs]:
         """Draws start ≤ index < stop on the left and the right."""
-        left, right = (joined(list(side)) for side in zip(*self.pairs(start, stop), strict=True))
+        parts = []
+        for part in self.pairs(start, stop):
+            parts.append(part)
+            self._tell(start + sum(left.size for left, _ in parts))
+        left, right = (joined(list(side)) for side in zip(*parts, strict=True))
         return left, right
 
     def check_stored(self) -> None:
@@ -141,13 +148,30 @@ class Sampler:
 
     def _parts(self, parts: list[tuple[int, int]]) -> Iterator[tuple[Outputs, ...]]:
         stored = [{s: part for s in Side if (part := self._known(s, a, b))} for a, b in parts]
-        missing = [tuple(side for side in Side if side not in known) for known in stored]
-        asked = [(sides, *part) for sides, part in zip(missing, parts, strict=True)]
-        performed = self._performed([self._task(*one) for one in asked if one[0]])
-        for known, one in zip(stored, asked, strict=True):
-            fresh = self._kept(*one, next(performed)) if one[0] else {}
-            found = known | fresh
+        asked = [self._turns(tuple(s for s in Side if s not in known)) for known in stored]
+        performed = self._performed(
+            [
+                self._task(sides, *part)
+                for part, turns in zip(parts, asked, strict=True)
+                for sides in turns
+            ]
+        )
+        for known, turns, span in zip(stored, asked, parts, strict=True):
+            found = dict(known)
+            for sides in turns:
+                found |= self._kept(sides, *span, next(performed))
+                if sides != turns[-1]:
+                    self._tell(span[0])
             yield found[Side.LEFT], found[Side.RIGHT]
+
+    def _turns(self, sides: tuple[Side, ...]) -> list[tuple[Side, ...]]:
+        """Sides that are drawn and kept at once: where calls are slow, each by itself."""
+        slow = self.executor is None and not self.in_blocks and self.pace.calls == 1
+        return [(side,) for side in sides] if slow else [sides][: len(sides)]
+
+    def _tell(self, drawn: int) -> None:
+        if self.heard is not None:
+            self.heard(drawn)
 
     def _cuts(self, start: int, stop: int) -> Iterator[int]:
         """Where parts end: as they are on disk, then blocks or as many calls as are due."""

@@ -44,6 +44,9 @@ from dpverify.auditing.sampling.spelling import shortened, spelled
 _MOST_MEMBERS = 256  # elements of a set that are asked for one by one
 _MOST_IN_TEXT = 64  # numbers within a text
 _ENDING = 16  # characters of a text that are counted from its end
+_MOST_LETTERS = 1 << 15  # characters, and numbers written in texts, of all texts of an output
+_LETTERS = ("ord(", "number ")  # with which the names of their columns begin
+_MORE_LETTERS = f"single characters of texts beyond the first {_MOST_LETTERS:,} of an output"
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _NAN = int(np.float64(np.nan).view(np.uint64))
 _FEW = 8
@@ -115,7 +118,13 @@ class Block:
     def add(self, i: int, tree: object) -> None:
         """The parts of output number `i`, as `read` found them."""
         odd: list[str] = []
+        letters = _MOST_LETTERS
         for name, value in flattened(tree, WHOLE):
+            if name.startswith(_LETTERS):
+                letters -= np.size(value)
+                if letters < 0:
+                    self.unread.add(_MORE_LETTERS)
+                    continue
             if isinstance(value, str):
                 self.texts.setdefault(name, [""] * self.size)[i] = shortened(value)
             elif isinstance(value, np.ndarray):
@@ -134,6 +143,11 @@ class Block:
         """One column for every number of any output; NaN where an output has none."""
         for (name, _), found in self._arrays.items():
             shape = tuple(max(sizes) for sizes in zip(*(a.shape for _, a in found), strict=True))
+            if math.prod(shape) > 2 * MOST_NUMBERS:  # shapes differ so much that most is empty
+                for i, array in found:
+                    for part, value in zip(part_names(name, array.shape), array.flat, strict=True):
+                        self._column(part)[i] = value + 0.0
+                continue
             rows = np.full((self.size, *shape), np.nan)
             for i, array in found:
                 rows[i][tuple(map(slice, array.shape))] = array
@@ -238,10 +252,13 @@ def _of_text(text: str | bytes, length: int, name: str) -> Iterator[Leaf]:
     """The characters of a text as numbers, and the numbers that are written in it."""
     head = text[:LONGEST_TEXT]
     if head:
-        codes = list(head) if isinstance(head, bytes) else [ord(letter) for letter in head]
-        yield f"ord({name})", np.array(codes, np.float64)
-        for i, code in enumerate(reversed(codes[-_ENDING:]), 1):
-            yield f"ord({name})[-{i}]", float(code)
+        raw = head if isinstance(head, bytes) else head.encode("utf-32-le", "surrogatepass")
+        codes = np.frombuffer(raw, np.uint8 if isinstance(head, bytes) else "<u4").astype(
+            np.float64
+        )
+        yield f"ord({name})", codes
+        for i, code in enumerate(codes[: -_ENDING - 1 : -1].tolist(), 1):
+            yield f"ord({name})[-{i}]", code
     if length > len(head):
         what = f"single characters of a text beyond the first {LONGEST_TEXT:,}"
         yield name, Opaque("", what)

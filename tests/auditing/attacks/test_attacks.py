@@ -13,7 +13,7 @@ from dpverify.auditing import audit
 from dpverify.auditing.attacks import proposals
 from dpverify.auditing.attacks.cuts import intervals
 from dpverify.auditing.attacks.draws import Bound, Draws, Explore, Goal, Proposal, merit_of
-from dpverify.auditing.attacks.events import Between, Linear, OneOf
+from dpverify.auditing.attacks.events import Between, Linear, OneOf, Trees
 from dpverify.auditing.attacks.proposals import ATTACKS, Attack, Families, Family
 from dpverify.auditing.attacks.sets import values
 from dpverify.auditing.sampling.drawing import Side
@@ -172,3 +172,30 @@ def test_intervals_are_found_beside_a_frequent_value() -> None:
     assert isinstance(best.event, Between)
     assert best.event.low <= 2.1
     assert 2.7 <= best.event.high <= 3.1
+
+
+def test_two_numbers_of_many_that_tell_only_together_are_found() -> None:
+    def release(data: int, rng: np.random.Generator) -> Any:  # noqa: ANN401
+        bits = rng.integers(2, size=300)
+        bits[280] = bits[3] ^ data
+        return bits
+
+    verdict = audit(release, left=0, right=1, claim=PureDP(epsilon=1.0), samples=1_000, seed=1)
+    assert isinstance(verdict, dpv.Refuted)
+    assert isinstance(verdict.witness.event, Trees)
+    assert {"output[3]", "output[280]"} <= set(verdict.witness.event.features)
+    assert (
+        "not examined: relations among three or more of 300 numbers, but for sums and extremes"
+        in (verdict.notes)
+    )
+
+
+def test_relations_that_were_not_looked_for_are_noted() -> None:
+    def release(_data: int, rng: np.random.Generator) -> Any:  # noqa: ANN401
+        return rng.normal(size=300)
+
+    verdict = audit(release, left=0, right=1, claim=PureDP(epsilon=1.0), samples=100, seed=1)
+    assert (
+        "not examined: relations among two or more of 300 numbers, but for sums and extremes"
+        in (verdict.notes)
+    )

@@ -190,14 +190,36 @@ def test_the_bound_shown_on_the_way_never_falls() -> None:
     assert "ε ≥" in str(told[-1])
 
 
-def test_progress_is_told_after_every_pair_of_slow_calls() -> None:
+def test_slow_calls_are_told_and_kept_one_by_one(tmp_path: Path) -> None:
     def slow(data: float, rng: np.random.Generator) -> float:
-        time.sleep(0.26)  # a task takes a quarter of a second
+        time.sleep(0.13)  # a task takes a quarter of a second
         return noisy(data, rng)
 
-    told: list[int] = []
-    audit(slow, **GIVEN, claim=LOOSE, samples=2, progress=lambda now: told.append(now.samples))
-    assert told == [1, 2]
+    checkpoint, told = tmp_path / "draws", []
+    audit(
+        slow,
+        **GIVEN,
+        claim=LOOSE,
+        samples=2,
+        checkpoint=checkpoint,
+        progress=lambda now: told.append((now.samples, checkpoint.stat().st_size)),
+    )
+    assert [samples for samples, _ in told] == [0, 1, 1, 2]
+    sizes = [size for _, size in told]
+    assert sizes == sorted(set(sizes))
+
+
+def test_the_calls_of_a_witness_are_told() -> None:
+    seen: list[int] = []
+
+    def leak(data: float, rng: np.random.Generator) -> float:
+        return 9.0 * data + noisy(data, rng)
+
+    verdict = audit(
+        leak, **GIVEN, claim=FALSE, samples=400, progress=lambda now: seen.append(now.samples)
+    )
+    assert verdict.refuted
+    assert max(seen) > verdict.samples
 
 
 def test_a_witness_takes_no_more_draws_than_were_allowed() -> None:
@@ -226,3 +248,16 @@ def test_a_mechanism_that_tires_is_not_refuted_but_said_to_depend_on_its_calls()
     plain = audit(noisy, **GIVEN, claim=FALSE)
     assert isinstance(plain, Refuted)
     assert not any("fresh block" in note for note in plain.notes)
+
+
+def test_a_refuted_claim_of_gdp_shows_more_than_its_mu() -> None:
+    """A stopped audit bounds ε at one δ, which may say less than that the claim is false."""
+
+    def leak(data: float, rng: np.random.Generator) -> float:
+        return 9.0 * data + noisy(data, rng)
+
+    verdict = audit(leak, **GIVEN, claim=GaussianDP(1.0), samples=400, executor=Failing(after=150))
+    assert verdict.refuted
+    assert verdict.stopped is not None
+    assert verdict.mu_lower is not None
+    assert verdict.mu_lower >= 1.0

@@ -52,6 +52,13 @@ class Deep:
         return lambda: [Deep()]
 
 
+class Growing:
+    """An object that has another state whenever it is asked, larger than before."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f"part {i}": Growing() for i in range(100)}
+
+
 def nested() -> Iterator[Any]:
     while True:
         yield nested()
@@ -93,6 +100,12 @@ UNREAD: dict[str, tuple[Any, str]] = {
     "long text": (lambda: "x" * 10_000, "single characters of a text beyond the first 4,096"),
     "very long text": (lambda: "x" * 10**6, "characters of a text beyond the first 4,096"),
     "very long bytes": (lambda: bytes(10**6), "characters of a text beyond the first 4,096"),
+    "long texts": (
+        lambda: ["x" * 4_000] * 100,
+        "single characters of texts beyond the first 32,768 of an output",
+    ),
+    "a range beyond all memory": (lambda: range(10**18), "beyond the first 16,384"),
+    "state that grows when it is read": (Growing, "parts of one output beyond the first 16,384"),
     "long array": (lambda: np.ones(10**6), "single entries of arrays of more than 65,536 numbers"),
 }
 
@@ -150,6 +163,22 @@ def test_every_entry_of_a_folded_array_counts() -> None:
     assert np.count_nonzero(sums[:, 1]) == np.count_nonzero(sums[:, 2]) == 1
     assert block.column("output.places[0]")[1] == 123_456.0
     assert block.column("output.extremes[1]").tolist() == [0.0, 0.0, -1.0]
+
+
+def test_an_array_that_only_looks_large_is_not_copied() -> None:
+    folded = read(np.broadcast_to(np.arange(300.0), (1_000, 300))).parts
+    plain = read(np.tile(np.arange(300.0), (1_000, 1))).parts
+    for (name, one), (_, other) in zip(folded.items, plain.items, strict=True):
+        assert np.array_equal(one, other) if name != "note" else one == other
+    places = dict(folded.items)["places"]
+    assert places.tolist() == [299.0, 0.0]
+
+
+def test_shapes_that_differ_take_no_more_columns_than_there_are_numbers() -> None:
+    block = from_objects([np.ones((50_000, 1)), np.zeros((1, 50_000))])
+    assert len([name for name in block.columns if name.startswith("output[")]) == 99_999
+    assert block.column("output[49999][0]")[0] == 1.0
+    assert np.isnan(block.column("output[49999][0]")[1])
 
 
 def test_representation_is_told_apart_from_value() -> None:

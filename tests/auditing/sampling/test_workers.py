@@ -150,6 +150,7 @@ def test_exceptions_that_are_ignored_are_in_no_event() -> None:
     assert audit(_only_raises_apart, **tight, samples=4_000).refuted
     aside = audit(_only_raises_apart, **tight, samples=4_000, exceptions="ignore")
     assert not aside.refuted or "raises" not in str(aside.witness)
+    assert any("not examined: calls that failed" in note for note in aside.notes)
 
 
 def test_ignoring_is_said_with_one_of_two_words() -> None:
