@@ -2,15 +2,18 @@
 
 `steady`, the default, derives hypothesis' examples from each test's own code, and from nothing
 else: by itself hypothesis also tries the constants of all modules that happen to be loaded, which
-depends on what the process ran before. `fresh` draws them
+depends on what the process ran before. Noise without a seed, which users of a private model want,
+comes from the name of the test. `fresh` draws both
 anew: `make test-all` loads it with a seed that it prints, and `make test-all SEED=…` repeats a
 run. `thorough` is fresh and looks ten times as hard.
 """
 
 import gc
 import os
+import random
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
@@ -38,6 +41,13 @@ def pytest_collection_finish() -> None:
     """Tests run with the collector on, as users' programs do; what is collected stays as it is."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Generators without a seed take one from the test's name, and from the seed of a fresh run."""
+    seed = item.config.getoption("--hypothesis-seed")
+    drawn = random.Random(f"{seed} {item.nodeid}")  # noqa: S311  # no secret
+    np.random.bit_generator.randbits = drawn.getrandbits  # type: ignore[attr-defined]  # NumPy's own source
 
 
 @pytest.hookimpl(tryfirst=True)

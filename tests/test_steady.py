@@ -1,9 +1,10 @@
-"""What `make test` runs is the same everywhere: its examples, and its share of many cases."""
+"""What `make test` runs is the same everywhere: examples, noise, and the share of many cases."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,6 +42,13 @@ def test_examples_do_not_depend_on_loaded_modules(
     spec.loader.exec_module(module)
     monkeypatch.setitem(sys.modules, "full_of_numbers", module)
     assert drawn() == before
+
+
+def test_noise_without_a_seed_is_the_same_every_time(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--hypothesis-seed") is not None:
+        pytest.skip("a fresh run draws other noise")
+    found = [np.random.default_rng().integers(1000) for _ in range(3)]
+    assert found == [840, 32, 418]
 
 
 @pytest.mark.sampled(3)

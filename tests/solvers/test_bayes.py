@@ -180,7 +180,7 @@ def test_no_declared_label_is_refused_or_warned_about(kind: type[Any], y: Any) -
     [
         PrivateNaiveBayes(
             budget=dpv.PureDP(epsilon=1e4), low=-4.0, high=4.0, clip=True, classes=(0, 1, 2),
-            relation="replace-one", weight_bound=8.0,
+            relation="replace-one", weight_bound=8.0, random_state=0,
         )
     ],
     expected_failed_checks=lambda _: DECLARED_LABELS | NO_WEIGHT,
