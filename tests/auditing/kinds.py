@@ -10,8 +10,10 @@ import ctypes
 import dataclasses
 import datetime as dt
 import enum
+import io
 import json
 import math
+import re
 import struct
 import uuid
 import zlib
@@ -23,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]  # it ships none
+import scipy.interpolate
 import scipy.sparse
 
 from dpverify.auditing import audit
@@ -183,6 +186,13 @@ class Structure(ctypes.Structure):
     _fields_ = (("noise", ctypes.c_double), ("found", ctypes.c_int))
 
 
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+    __repr__ = __str__
+
+
 class Color(enum.Enum):
     RED = 0
     GREEN = 1
@@ -235,6 +245,8 @@ def raises(how: str, b: int, noise: float) -> None:
             error.__cause__ = KeyError(b)
         case "note":
             error.add_note(f"noise {noise:.4f}, bit {b}")
+        case "mute":
+            error = Mute(b)
         case _:
             error.found = b  # type: ignore[attr-defined]
     raise error
@@ -243,6 +255,23 @@ def raises(how: str, b: int, noise: float) -> None:
 def generated(v: float, rng: Rng) -> Any:  # noqa: ANN401
     yield float(rng.normal())
     yield v
+
+
+def returned(v: float, rng: Rng) -> Any:  # noqa: ANN401
+    yield float(rng.normal())
+    return v
+
+
+def written(text: str) -> io.StringIO:
+    file = io.StringIO()
+    file.write(text)
+    return file
+
+
+def caused(v: float) -> Exception:
+    error = ValueError("no answer")
+    error.__cause__ = KeyError(v)
+    return error
 
 
 def itself(v: float, rng: Rng) -> Any:  # noqa: ANN401
@@ -328,6 +357,14 @@ NUMBERS: dict[str, Any] = {
     "attribute of an array": lambda v, rng: with_attribute(rng.normal(size=3).view(Rows), v),
     "attribute of a dataclass": lambda v, rng: with_attribute(Center(float(rng.normal())), v),
     "__getitem__": lambda v, _: Items(v),
+    "object that can be called": lambda v, _: scipy.interpolate.CubicSpline([0, 1, 2], [0, v, 1]),
+    "closure": lambda v, _: lambda x: x + v,
+    "what a generator returns": returned,
+    "number under a mask": lambda v, rng: np.ma.array([rng.normal(), v], mask=[False, True]),
+    "array of long doubles": lambda v, _: np.array([1, v], np.longdouble) / 3,
+    "pointer": lambda v, _: ctypes.pointer(ctypes.c_double(v)),
+    "StringIO": lambda v, _: written(f"{v:.6f}"),
+    "error that is returned": lambda v, _: caused(v),
 }
 
 BITS: dict[str, Any] = {
@@ -374,6 +411,24 @@ BITS: dict[str, Any] = {
     "last bit of an integer": lambda b, rng: 2 * int(rng.integers(-(2**40), 2**40)) + b,
     "last bit of a UUID": lambda b, rng: uuid.UUID(bytes=rng.bytes(15) + bytes([b * 3])),
     "__index__": lambda b, _: Whole(b),
+    "middle bit of a huge integer": lambda b, rng: (
+        (int(rng.integers(1 << 40)) << 400) + (b << 200) + int(rng.integers(1 << 40))
+    ),
+    "fold of a datetime": lambda b, _: EPOCH.replace(fold=b),
+    "zone of a time": lambda b, _: dt.time(1, tzinfo=dt.timezone(dt.timedelta(hours=b))),
+    "nanoseconds of a Timedelta": lambda b, _: pd.Timedelta(b, "ns"),
+    "match": lambda b, _: re.match("(.)(.)", f"a{b}"),
+    "UserString": lambda b, _: collections.UserString("ab"[b]),
+    "shape of an empty array": lambda b, _: np.zeros((0, 3 + b)),
+    "zero that a sparse matrix stores": lambda b, rng: scipy.sparse.csr_array(
+        ([rng.normal(), 0.0], ([0, 0], [0, 1 + b])), shape=(1, 3)
+    ),
+    "name of an Index": lambda b, _: pd.Index([1, 2], name="ab"[b]),
+    "name of the columns": lambda b, rng: pd.DataFrame({"a": rng.normal(size=1)}).rename_axis(
+        columns="ab"[b]
+    ),
+    "rows of a table without columns": lambda b, _: pd.DataFrame(index=range(3 + b)),
+    "whether categories are ordered": lambda b, _: pd.Categorical(["a"], ordered=bool(b)),
     "ctypes": lambda b, rng: Structure(rng.normal(), b),
     "state of a generator": lambda b, _: np.random.default_rng(b),
     "message of an error": "message",
@@ -381,6 +436,7 @@ BITS: dict[str, Any] = {
     "note of an error": "note",
     "cause of an error": "cause",
     "attribute of an error": "attribute",
+    "error whose text raises": "mute",
 }
 
 ODD: dict[str, Any] = {
@@ -395,6 +451,7 @@ ODD: dict[str, Any] = {
     "integer or float in a dataclass": lambda b, rng: Report(float(rng.normal()), 3.0 if b else 3),
     "integer or float in a deque": lambda b, _: collections.deque([3.0 if b else 3, 1]),
     "integer or float six levels deep": lambda b, _: nested([3.0 if b else 3, "x"], 6),
+    "digits of a Decimal": lambda b, _: Decimal("1.0" if b else "1.00"),
     "width of a Series": lambda b, rng: pd.Series(
         rng.integers(9, size=2).astype(np.int32 if b else np.int64)
     ),

@@ -3,12 +3,15 @@
 A callable gets one generator per call, derived from (seed, side, index of the call). A vectorized
 mechanism gets one per block of `BLOCK` draws, derived from (seed, side, start of the block). Each
 call or block also gets a copy of the data, and what it returns is copied at once (`copies`). Calls
-on the two sides take turns, so that whatever changes with time changes for both.
+on the two sides take turns, in an order that is drawn, so that whatever changes with time or from
+call to call changes for both.
 """
 
+import hashlib
 import os
+import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
@@ -90,6 +93,11 @@ class Drawing:
         return self.stop - self.start
 
     @property
+    def width(self) -> int:
+        """How many sides are drawn."""
+        return len(self.sides)
+
+    @property
     def in_blocks(self) -> bool:
         return is_vectorized(self.mechanism) and not self.singly
 
@@ -132,15 +140,9 @@ def perform(task: Drawing, begin: Callable[[int], None] | None = None) -> Drawn:
         with time_limit_if_possible(task.time_left):
             outputs = tuple(_block(task, side) for side in task.sides)
     else:
-        outputs = _tabulated(task, list(_calls(task, begin)))
+        turns = list(_turns(task, begin))
+        outputs = tuple(_one_side(task, [turn[i] for turn in turns]) for i in range(task.width))
     return Drawn(outputs, time.perf_counter() - start)
-
-
-def _tabulated(task: Drawing, calls: Sequence[object]) -> tuple[Outputs, ...]:
-    """The outputs of calls that took turns on the sides; a turn that was cut short is left out."""
-    number = len(task.sides)
-    whole = calls[: len(calls) // number * number]
-    return tuple(_one_side(task, whole[i::number]) for i in range(number))
 
 
 def is_vectorized(mechanism: Target) -> bool:
@@ -156,8 +158,12 @@ def generator(
     )
 
 
-def _calls(task: Drawing, begin: Callable[[int], None] | None) -> Iterator[object]:
-    """The outputs of the calls in their order, until time is over."""
+def _turns(task: Drawing, begin: Callable[[int], None] | None) -> Iterator[list[object]]:
+    """The outputs of one call on each side, again and again until time is over.
+
+    Which side goes first is a coin toss, so that state which alternates from call to call is not
+    taken for a difference between the sides. A turn that is cut short is left out.
+    """
     if task.timeout is not None and not can_interrupt():
         raise InvalidParameter(
             f"timeout={task.timeout!r} must be None here: it needs a Unix system, and calls that "
@@ -166,16 +172,25 @@ def _calls(task: Drawing, begin: Callable[[int], None] | None) -> Iterator[objec
     fresh = [copier(task.data(side)) for side in task.sides]
     try:
         with time_limit_if_possible(task.time_left):
-            for number in range(task.size * len(task.sides)):
-                if task.is_over:
-                    break
-                if begin is not None:
-                    begin(number)
-                turn, which = divmod(number, len(task.sides))
-                yield _call(task, task.sides[which], task.start + turn, fresh[which]())
+            for turn in range(task.size):
+                outputs: list[object] = [None] * task.width
+                for which in _order(task, task.start + turn):
+                    if task.is_over:
+                        return
+                    if begin is not None:
+                        begin(turn * task.width + which)
+                    side = task.sides[which]
+                    outputs[which] = _call(task, side, task.start + turn, fresh[which]())
+                yield outputs
     except OutOfTime:
         if not task.is_over:
             raise  # the limit of someone further out
+
+
+def _order(task: Drawing, index: int) -> Iterable[int]:
+    """The sides in the order in which they are called at this turn."""
+    coin = hashlib.blake2b(f"{task.seed} {task.key} {index}".encode(), digest_size=1).digest()[0]
+    return range(task.width) if coin % 2 else reversed(range(task.width))
 
 
 def _call(task: Drawing, side: Side, index: int, data: Any) -> object:  # noqa: ANN401
@@ -199,10 +214,11 @@ def _is_its_own(error: BaseException, task: Drawing) -> bool:
     """Whether an exception is an output of the mechanism.
 
     In the caller's process one that is no `Exception` may be the caller's, raised by a signal; but
-    what ends a generator or cancels a task is never raised from outside.
+    what ends a generator or cancels a task is never raised from outside. Where Ctrl-C ends the
+    process at once, as in our workers, the mechanism alone raises `KeyboardInterrupt`.
     """
     if isinstance(error, KeyboardInterrupt):
-        return False
+        return signal.getsignal(signal.SIGINT) == signal.SIG_DFL
     if isinstance(error, (Exception, SystemExit, GeneratorExit)) or os.getpid() != task.process:
         return True
     return type(error).__module__ == "asyncio.exceptions"

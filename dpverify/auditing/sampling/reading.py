@@ -12,20 +12,24 @@ It is also bounded: endless iterables, containers that hold themselves, hooks th
 without end are read as far as they go, and an `Opaque` part that was not read to its end says so.
 """
 
+import ctypes
 import dataclasses
 import datetime as dt
+import functools
 import hashlib
+import io
 import math
 import numbers
 import operator
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+import types
+from collections import UserString, defaultdict, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache
 from itertools import groupby, islice
 from typing import Any
 
@@ -38,13 +42,20 @@ _MOST_ITEMS = 1 << 14  # of one list, or of a whole output's parts that are not 
 _DEEPEST = 24
 _LONGEST_REPR = 1 << 14  # characters
 LONGEST_TEXT = 4_096  # characters of a text that are looked at one by one
-_MOST_BITS = 13_000  # of an integer that is written out
+MOST_BITS = 13_000  # of an integer that are looked at, and written out
+_LOWEST_BITS = (1 << MOST_BITS) - 1
 LOW = 1 << 16  # the last bits of integers beyond all floats
 _SUMS = 1_024  # that longer arrays are folded to
 _CHUNK = 1 << 18
 _MOST_FOLDED = 1 << 28  # numbers: as many as some seconds allow
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
-_LIBRARIES = {"numpy", "scipy", "pandas", "polars", "torch"}  # whose attributes say nothing more
+_LIBRARIES = {
+    "numpy",
+    "scipy",
+    "pandas",
+    "polars",
+    "torch",
+}  # whose private attributes say nothing more
 _PLAIN = frozenset({bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32})
 
 
@@ -64,6 +75,8 @@ def raised(error: BaseException) -> Raised:
 def _message(error: BaseException, within: tuple[int, ...] = ()) -> str:
     """Its text, with what is in a group, notes, attributes, and what it came from."""
     told = _told(error, str)
+    if type(error).__module__ != "builtins" and _own_text(error):
+        told += f", args={_told(error.args, _shown)}"
     if len(within) >= _DEEPEST or id(error) in within:
         return told
     path = (*within, id(error))
@@ -75,6 +88,11 @@ def _message(error: BaseException, within: tuple[int, ...] = ()) -> str:
     if cause is not None:
         told += f", from {type(cause).__name__}: {_message(cause, path)}"
     return told
+
+
+def _own_text(error: BaseException) -> bool:
+    """Whether its class decides what `str` tells, which may be less than it was made from."""
+    return type(error).__str__ is not BaseException.__str__
 
 
 def _told(value: object, tell: Callable[[Any], str]) -> str:
@@ -127,6 +145,7 @@ class Exact:
     text: str
     value: float
     low: int | None = None
+    bits: bytes = b""  # an integer's, the lowest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +185,15 @@ def read(output: object) -> Read:
 def kind_of(array: NDArray[Any]) -> str:
     """The type of an array and the width of its numbers."""
     return f"{type(array).__name__} of {array.dtype.name}"
+
+
+def _kind(value: Any, own: type) -> str:  # noqa: ANN401
+    """The type of a value, and what else equal values may differ in."""
+    if issubclass(own, np.ndarray):
+        return kind_of(value)
+    if issubclass(own, Decimal):
+        return f"Decimal {value if value.is_nan() else value.as_tuple().exponent}"
+    return own.__name__
 
 
 def is_number_array(array: NDArray[Any]) -> bool:
@@ -211,7 +239,7 @@ class _Reader:
             return Opaque(kind, f"what lies more than {_DEEPEST} levels deep")
         self.path.append(id(value))
         own = type(value)  # not isinstance, which hooks may answer
-        self._note(kind_of(value) if issubclass(own, np.ndarray) else own.__name__)
+        self._note(_kind(value, own))
         try:
             found = _atom(value)
             if found is None:
@@ -241,6 +269,9 @@ class _Reader:
             return bytes(value)
         if isinstance(value, Enum):
             return Fields(type(value).__name__, (("name", value.name), *self._named(value.value)))
+        known = _standard(value)
+        if known is not None:
+            return self._fields(known)
         if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
             return self._list(value)
         if isinstance(value, Mapping):
@@ -262,8 +293,11 @@ class _Reader:
                 return self.parts(made(value))
         if isinstance(value, complex | numbers.Complex):
             return self._fields(Fields("complex", (("real", value.real), ("imag", value.imag))))
-        if callable(getattr(type(value), "__float__", None)):
-            return Exact(_shown(value), float(value))
+        number = _float_of(value)
+        if number is not None:
+            return Exact(_shown(value), number)
+        if isinstance(value, types.GeneratorType):
+            return self._list(_with_result(value))
         if isinstance(value, Iterable) and not isinstance(value, type):
             return self._list(value)
         return None
@@ -315,7 +349,7 @@ class _Reader:
 
     def _array(self, array: NDArray[Any]) -> Any:  # noqa: ANN401  # one case a kind
         if isinstance(array, np.ma.MaskedArray):
-            data, mask = np.asarray(array.filled(0)), np.ma.getmaskarray(array)
+            data, mask = np.asarray(array.data), np.ma.getmaskarray(array)
             fill = ("fill", array.fill_value)
             return self._fields(Fields("masked", (("data", data), ("mask", mask), fill)))
         kind = array.dtype.kind
@@ -330,14 +364,17 @@ class _Reader:
             return _times(array)
         if kind == "f" and array.dtype.itemsize > 8:
             high = array.astype(np.float64)
-            return self._fields(Fields("long", (("high", high), ("rest", array - high))))
+            rest = (array - high).astype(np.float64)  # 64 bits of mantissa are two floats
+            return self._fields(Fields("long", (("high", high), ("rest", rest))))
+        if array.size == 0 and array.ndim > 1:
+            return Fields("empty", (("shape", np.array(array.shape)),))
         if array.size == 0 or not is_number_array(array):
             return self.parts(array.tolist())
         return array.copy() if array.size <= MOST_NUMBERS else _folded(array)
 
     def _state(self, value: Any) -> Any:  # noqa: ANN401
         shown = _shown(value)
-        if isinstance(value, type) or callable(value) or value is NotImplemented:
+        if isinstance(value, type) or value is NotImplemented:
             return Opaque(shown, f"a {type(value).__name__}: it has no value")
         items = _kept(value)
         if not items:
@@ -348,6 +385,59 @@ class _Reader:
         if shown == type(value).__name__:
             return Opaque(shown, f"a {shown}: it has no value that can be read")
         return Opaque(shown)
+
+
+def _standard(value: Any) -> Fields | None:  # noqa: ANN401, C901  # one case a type
+    """What is in objects of the standard library that neither their items nor their state tell."""
+    items: dict[str, Any]
+    match value:
+        case BaseException():
+            items = {"args": value.args, "message": _message(value)}
+        case UserString():
+            items = {"text": value.data}
+        case io.StringIO() | io.BytesIO():
+            items = {"value": value.getvalue(), "at": value.tell()}
+        case re.Match():
+            items = {"text": value.string, "groups": value.groups(), "regs": value.regs}
+        case types.FunctionType():
+            cells = [_told(cell, lambda c: c.cell_contents) for cell in value.__closure__ or ()]
+            items = {"name": value.__qualname__, "closure": cells, "attributes": vars(value)}
+            items |= {"defaults": value.__defaults__, "keywords": value.__kwdefaults__}
+            items["code"] = value.__code__
+        case types.CodeType():
+            items = {"constants": value.co_consts, "names": value.co_names, "code": value.co_code}
+        case types.MethodType() | types.BuiltinMethodType():
+            owner = None if isinstance(value.__self__, types.ModuleType) else value.__self__
+            items = {"name": value.__name__, "of": owner}
+        case functools._lru_cache_wrapper():  # noqa: SLF001
+            items = {"of": value.__wrapped__, "info": value.cache_info()}
+            items["cache"] = Opaque("cache", "what a cache of functools holds")
+        case types.GenericAlias() | types.UnionType():
+            items = {"shown": repr(value)}
+        case ctypes._Pointer():  # noqa: SLF001  # its items go on beyond what it points at
+            items = {"contents": value.contents if bool(value) else None}
+        case _ if type(value).__module__ == "ipaddress":  # a network's items are its addresses
+            items = {"text": str(value)}
+        case _:
+            return None
+    return Fields(type(value).__name__, tuple(items.items()))
+
+
+def _float_of(value: Any) -> float | None:  # noqa: ANN401
+    """What its `__float__` answers, if it has one and it answers."""
+    if not callable(getattr(type(value), "__float__", None)):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _with_result(items: Generator[Any, None, Any]) -> Iterator[Any]:
+    """The items of a generator, and what it returns after them."""
+    result = yield from items
+    if result is not None:
+        yield "returned", result
 
 
 def _kept(value: Any) -> list[tuple[str, Any]]:  # noqa: ANN401
@@ -410,8 +500,10 @@ _AS_ARRAY: tuple[tuple[str, Callable[[Any], Any]], ...] = (
 
 def _added(value: Any, own: type) -> dict[str, Any]:  # noqa: ANN401
     """Attributes that a value has besides what it was read as: those that a class adds to it."""
-    if own.__module__.partition(".")[0] in _LIBRARIES:
-        return {}
+    home = own.__module__.partition(".")[0]
+    if home in _LIBRARIES:
+        public = {n: v for n, v in vars(value).items() if not n.startswith("_")}
+        return {} if home == "scipy" else public  # where these are what was read
     known = {*getattr(own, "__dataclass_fields__", ())}
     known |= {field.name for field in getattr(own, "__attrs_attrs__", ())}
     found = {name: item for name, item in vars(value).items() if name not in known}
@@ -453,8 +545,10 @@ def _integer(value: Any) -> Any:  # noqa: ANN401
     if abs(int(value)) <= EXACT:
         return value
     whole = int(value)
-    spelled = str(whole) if whole.bit_length() <= _MOST_BITS else digested(hex(whole))
-    return Exact(spelled, nearest(value), whole % LOW)
+    spelled = str(whole) if whole.bit_length() <= MOST_BITS else digested(hex(whole))
+    bits = (whole & _LOWEST_BITS).to_bytes(MOST_BITS // 8, "little")
+    length = min(whole.bit_length() // 8 + 1, len(bits))
+    return Exact(spelled, nearest(value), whole % LOW, bits[:length])
 
 
 def _long_text(value: str | bytes) -> LongText:
@@ -495,17 +589,24 @@ def _date(value: Any) -> Fields:  # noqa: ANN401
     """Dates, times and spans as whole seconds and microseconds, which floats hold."""
     kind = type(value).__name__
     if isinstance(value, dt.timedelta):
-        seconds, rest = value.days * 86_400 + value.seconds, value.microseconds
+        seconds, rest = value.days * 86_400 + value.seconds, value.microseconds * 1_000
+        rest += int(getattr(value, "nanoseconds", 0))  # of pandas
         return Fields(kind, (("seconds", seconds), ("rest", rest)))
     if isinstance(value, dt.time):
         seconds = value.hour * 3_600 + value.minute * 60 + value.second
-        return Fields(kind, (("seconds", seconds), ("rest", value.microsecond)))
+        rest = value.microsecond * 1_000
+        return Fields(kind, (("seconds", seconds), ("rest", rest), *_zone(value)))
     if not isinstance(value, dt.datetime):
         return Fields(kind, (("days", value.toordinal()),))
     seconds = value.toordinal() * 86_400 + value.hour * 3_600 + value.minute * 60 + value.second
-    zone = Opaque("None" if value.tzinfo is None else f"{value.utcoffset()} {value.tzinfo}")
     rest = value.microsecond * 1_000 + int(getattr(value, "nanosecond", 0))
-    return Fields(kind, (("seconds", seconds), ("rest", rest), ("zone", zone)))
+    return Fields(kind, (("seconds", seconds), ("rest", rest), *_zone(value)))
+
+
+def _zone(value: dt.datetime | dt.time) -> tuple[tuple[str, Any], ...]:
+    """The time zone, and which of two is meant where clocks are put back."""
+    zone = Opaque("None" if value.tzinfo is None else f"{value.utcoffset()} {value.tzinfo}")
+    return (("zone", zone), ("fold", 1)) if value.fold else (("zone", zone),)
 
 
 def _times(array: NDArray[Any]) -> Fields:
@@ -566,19 +667,21 @@ def _folded(array: NDArray[Any]) -> Fields:
     return Fields("array", (*named, *more))
 
 
-@lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64)
 def _signs(number: int) -> NDArray[np.int8]:
     """The random signs of the entries of one chunk, the same for every array."""
     rng = np.random.Generator(np.random.PCG64([7, number]))
     return rng.integers(0, 2, _CHUNK, dtype=np.int8) * np.int8(2) - np.int8(1)
 
 
-def _foreign(value: Any) -> Any:  # noqa: ANN401  # one case a library
+def _foreign(value: Any) -> Any:  # noqa: ANN401, C901  # one case a library
     """Tables, tensors and sparse matrices of other libraries, as arrays, dicts and fields."""
     home = type(value).__module__.partition(".")[0]
     kind = type(value).__name__
     if home == "pandas" and kind == "DataFrame":
-        index = () if _is_default(value.index) else (("index", value.index.tolist()),)
+        index = _index(value) if len(value.columns) else (("index", value.index),)
+        names = value.columns.names
+        index += () if set(names) == {None} else (("names", list(names)),)
         places = enumerate(value.columns)
         keys = (
             list(value.columns) if value.columns.is_unique else [f"{n} at {i}" for i, n in places]
@@ -586,18 +689,25 @@ def _foreign(value: Any) -> Any:  # noqa: ANN401  # one case a library
         columns = {k: _series(v) for k, (_, v) in zip(keys, value.items(), strict=True)}
         return Fields(kind, (("columns", columns), *index, *_attrs(value)))
     if home == "pandas" and kind == "Series":
-        index = () if _is_default(value.index) else (("index", value.index.tolist()),)
         named = ("values", _series(value)), ("name", value.name)
-        return Fields(kind, (*named, *index, *_attrs(value)))
+        return Fields(kind, (*named, *_index(value), *_attrs(value)))
+    if home == "pandas" and kind.endswith("Index"):
+        named = ("values", _series(value)), ("names", list(value.names))
+        return Fields(kind, (*named, ("freq", getattr(value, "freqstr", None))))
     if home == "pandas" and kind == "Categorical":
         return _series(value)
+    if home == "pyarrow" and hasattr(value, "schema") and hasattr(value, "columns"):
+        rows = [column.to_pylist() for column in value.columns]
+        told = [value.schema.metadata, *(field.metadata for field in value.schema)]
+        metadata = (("metadata", told),) if any(told) else ()
+        return Fields(kind, (("names", value.column_names), ("columns", rows), *metadata))
     if home == "polars" and kind == "DataFrame":
         return {name: value[name].to_list() for name in value.columns}
     if home == "polars" and kind == "Series":
         return Fields(kind, (("values", value.to_list()), ("name", value.name)))
     if callable(getattr(value, "toarray", None)) and hasattr(value, "nnz"):
         if math.prod(value.shape) <= MOST_NUMBERS:
-            return np.asarray(value.toarray())
+            return _dense(value)
         found = value.tocoo()
         coordinates = tuple((f"at{i}", np.asarray(c)) for i, c in enumerate(found.coords))
         return Fields(kind, (("shape", list(value.shape)), ("data", found.data), *coordinates))
@@ -606,10 +716,20 @@ def _foreign(value: Any) -> Any:  # noqa: ANN401  # one case a library
     return None
 
 
+def _dense(matrix: Any) -> Any:  # noqa: ANN401
+    """A sparse matrix as an array, and where it stores a zero, if it does."""
+    dense = np.asarray(matrix.toarray())
+    if matrix.nnz == np.count_nonzero(dense):
+        return dense
+    found = matrix.tocoo()
+    zeros = tuple((f"zero at{i}", at[found.data == 0]) for i, at in enumerate(found.coords))
+    return Fields(type(matrix).__name__, (("values", dense), *zeros))
+
+
 def _tensor(value: Any) -> Any:  # noqa: ANN401
     """A tensor of PyTorch, or what behaves like one, as an array or a list."""
     tensor = value.detach().cpu()
-    if getattr(tensor, "is_sparse", False):
+    if str(getattr(tensor, "layout", "torch.strided")) != "torch.strided":
         tensor = tensor.to_dense()
     try:
         return np.array(tensor.numpy())
@@ -623,13 +743,17 @@ def _attrs(table: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401
 
 def _series(series: Any) -> Any:  # noqa: ANN401
     if hasattr(series.dtype, "categories"):
-        return {"values": series.tolist(), "categories": list(series.dtype.categories)}
+        kinds = {"categories": list(series.dtype.categories), "ordered": series.dtype.ordered}
+        return {"values": series.tolist(), **kinds}
     array = np.asarray(series)
     return array if array.dtype.kind in "biufcmM" else array.tolist()
 
 
-def _is_default(index: Any) -> bool:  # noqa: ANN401
-    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+def _index(table: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401
+    """The index of a table, unless it only counts the rows."""
+    index = table.index
+    counts = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+    return () if counts and index.name is None else (("index", index),)
 
 
 def _attributes(value: Any) -> tuple[tuple[str, Any], ...] | None:  # noqa: ANN401

@@ -27,6 +27,7 @@ from dpverify.auditing.sampling.reading import (
     EXACT,
     LONGEST_TEXT,
     LOW,
+    MOST_BITS,
     MOST_NUMBERS,
     Elements,
     Exact,
@@ -45,7 +46,7 @@ _MOST_MEMBERS = 256  # elements of a set that are asked for one by one
 _MOST_IN_TEXT = 64  # numbers within a text
 _ENDING = 16  # characters of a text that are counted from its end
 _MOST_LETTERS = 1 << 15  # characters, and numbers written in texts, of all texts of an output
-_LETTERS = ("ord(", "number ")  # with which the names of their columns begin
+_LETTERS = ("ord(", "bytes of ", "number ")  # with which the names of their columns begin
 _MORE_LETTERS = f"single characters of texts beyond the first {_MOST_LETTERS:,} of an output"
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _NAN = int(np.float64(np.nan).view(np.uint64))
@@ -129,7 +130,8 @@ class Block:
                 self.texts.setdefault(name, [""] * self.size)[i] = shortened(value)
             elif isinstance(value, np.ndarray):
                 self._arrays.setdefault((name, value.ndim), []).append((i, value))
-                odd.append(odd_text(value, name))
+                if not name.startswith(_LETTERS):
+                    odd.append(odd_text(value, name))
             elif isinstance(value, Opaque):
                 self.unread.add(value.unread)
             else:
@@ -168,11 +170,14 @@ def flattened(tree: Any, name: str) -> Iterator[Leaf]:  # noqa: ANN401, C901, PL
     match tree:
         case bool() | np.bool_() | int() | np.integer() | float() | np.floating():
             yield name, nearest(tree)
-        case Exact(value=value, low=low):
+        case Exact(value=value, low=low, bits=bits):
             yield name, value
             yield from _part_text(tree, name)
             if low is not None:
                 yield f"{name} mod {LOW}", float(low)
+                yield f"bytes of {name}", np.frombuffer(bits, np.uint8).astype(np.float64)
+                if len(bits) == MOST_BITS // 8:
+                    yield name, Opaque("", f"single bits of an integer beyond {MOST_BITS:,}")
         case Raised(message=message):
             yield f"message of {name}", message
             yield from _of_text(message, len(message), f"message of {name}")

@@ -69,12 +69,19 @@ def _bit(outputs: Outputs, name: str) -> Mask | None:
         return None
     if name in outputs.columns:
         values = outputs.column(name)
-        found = values > np.nanmedian(values) if np.isfinite(values).any() else np.isnan(values)
+        found = _upper_half(values) if np.isfinite(values).any() else np.isnan(values)
     else:
         keys = outputs.keys(name)
         kinds, counts = np.unique(keys, return_counts=True)
         found = keys == kinds[np.argmax(counts)]
     return found if 0 < np.count_nonzero(found) < len(found) else None
+
+
+def _upper_half(values: Floats) -> Mask:
+    """Above the median, or at it too where that is nearer to a half, as of many ones and zeros."""
+    middle = np.nanmedian(values)
+    above, least = values > middle, values >= middle
+    return min(above, least, key=lambda bits: abs(2 * np.count_nonzero(bits) - len(bits)))
 
 
 def _tests_of_order(bits: Mask) -> Iterator[tuple[str, float]]:

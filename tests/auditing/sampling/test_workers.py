@@ -176,6 +176,14 @@ def test_what_may_be_the_callers_is_an_output_in_a_process_of_its_own_only() -> 
     assert audit(Abandoning(Abandon), **GIVEN, samples=300, isolate=True).refuted
 
 
+def test_an_interrupt_that_the_mechanism_raises_is_an_output_of_a_worker(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    verdict = audit(Abandoning(KeyboardInterrupt), **GIVEN, samples=300, isolate=True)
+    assert isinstance(verdict, Refuted)
+    assert not capfd.readouterr().err
+
+
 def test_what_is_in_a_group_of_exceptions_counts() -> None:
     verdict = audit(grouped, **GIVEN, samples=300)
     assert isinstance(verdict, Refuted)

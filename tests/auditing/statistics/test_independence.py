@@ -101,7 +101,15 @@ def _cycled(data: float, rng: np.random.Generator, at: list[int] = [0]) -> float
     return data + np.random.default_rng(at[0] % 20).laplace()
 
 
+def _alternating(data: float, rng: np.random.Generator, at: list[int] = [0]) -> float:  # noqa: B006
+    """Ignores its data; every other call is the same."""
+    del data, rng
+    at[0] += 1
+    return float(at[0] % 2)
+
+
 REMEMBERING = {
+    "every other call": _alternating,
     "noise used for 3 calls": _reused(3),
     "noise used for 20 calls": _reused(20),
     "noise used for 200 calls": _reused(200),
