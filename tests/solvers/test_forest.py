@@ -278,7 +278,7 @@ def test_batches_that_do_not_fit_are_refused(kind: type[Any]) -> None:
     [
         PrivateForest(
             budget=PureDP(epsilon=1e4), low=-4.0, high=4.0, clip=True, max_depth=8,
-            classes=(0, 1, 2), relation="replace-one", weight_bound=8.0,
+            classes=(0, 1, 2), relation="replace-one", weight_bound=8.0, random_state=0,
         )
     ],
     expected_failed_checks=lambda _: NO_WEIGHT | DECLARED_LABELS,
