@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE # many tests start processes: what is compiled once is kept
 SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbits(32))')
+PARALLEL := $(BIN)/python -m pytest -n auto
+BY_FILE := --dist loadfile --no-loadscope-reorder
+FRESH := $(PARALLEL) --hypothesis-profile=fresh --hypothesis-seed=$(SEED)
 
 .PHONY: demo test test-all lint format bench docs clean
 
@@ -15,15 +18,17 @@ demo: $(READY)
 # The same examples on every machine, every time. What the tests of a file share is computed once:
 # a file runs on one worker, and the small ones come last.
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(PARALLEL) $(BY_FILE) -m "not slow"
 
-# Slow tests too, on fresh examples, with the share of branches that they run: it must not fall.
+# The tests of `make test` on fresh examples, with the share of branches that they run: it must not fall.
+# Then the slow tests, on fresh examples too; both run whatever the first found, and either fails the command.
 # `make test-all SEED=…` draws the examples of an earlier run again.
 test-all: $(READY)
-	@echo "examples drawn with seed $(SEED); to repeat: make test-all SEED=$(SEED)"
-	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=fresh --hypothesis-seed=$(SEED) \
-	  --cov --cov-report=term:skip-covered --cov-fail-under=94.7 || \
-	  { echo "to repeat: make test-all SEED=$(SEED)"; exit 1; }
+	@echo "examples drawn with seed $(SEED)"
+	@$(FRESH) -m "not slow" $(BY_FILE) --cov --cov-report=term:skip-covered --cov-fail-under=94.7; quick=$$?; \
+	$(FRESH) -m slow --dist worksteal; slow=$$?; \
+	echo "to repeat: make test-all SEED=$(SEED)"; \
+	[ $$quick$$slow = 00 ] || { echo "pytest ended with $$quick, on slow tests with $$slow"; exit 1; }
 
 lint: $(READY)
 	$(BIN)/ruff check .

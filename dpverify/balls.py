@@ -111,7 +111,7 @@ def enclose(formula: Formula, *, ulps: int = 1) -> tuple[float, float]:
 
 
 def wait() -> None:
-    """Give up here if whoever asked has run out of patience."""
+    """Raise if the time that the caller allowed is over."""
     lost = patience.get()
     if lost is not None:
         lost()

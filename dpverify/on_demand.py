@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are first used, so that nobody waits for the rest."""
+"""Packages that import a name when it is first used, so that `import dpverify` stays fast."""
 
 import sys
 from collections.abc import Callable, Mapping

@@ -27,7 +27,7 @@ _KINDS: dict[str, "Registry[object]"] = {}
 
 
 class Later(NamedTuple):
-    """Where a thing is that nobody has asked for yet."""
+    """Where a registered thing is defined, as long as it was not imported."""
 
     module: str
     name: str
@@ -36,12 +36,21 @@ class Later(NamedTuple):
 class Registry(Generic[T]):
     """Things of one kind in the order in which they were added, each under a name of its own.
 
-    `needs` are the members that one must have; `a|b` means either of two.
+    `needs` are the members that one must have; `a|b` means either of two. `check` raises if they
+    are not what they should be.
     Where `takes_instances` is False, classes are kept, and made when they are asked for by name.
     """
 
-    def __init__(self, kind: str, *, needs: tuple[str, ...], takes_instances: bool = True) -> None:
+    def __init__(
+        self,
+        kind: str,
+        *,
+        needs: tuple[str, ...],
+        check: Callable[[T], None] | None = None,
+        takes_instances: bool = True,
+    ) -> None:
         self.kind, self.needs, self.takes_instances = kind, needs, takes_instances
+        self._check = check
         self._things: dict[str, T | Later] = {}
         _KINDS[kind] = self  # type: ignore[assignment]  # one registry a kind
 
@@ -82,6 +91,8 @@ class Registry(Generic[T]):
         """Add it under its own name, or under another."""
         if lacking := missing(thing, self.needs):
             raise InvalidParameter(f"{self.kind}={thing!r} must have {' and '.join(lacking)}")
+        if self._check is not None:
+            self._check(thing)
         name = name or name_of(thing)
         if name in self and self[name] is not thing:
             raise InvalidParameter(

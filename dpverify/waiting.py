@@ -1,4 +1,4 @@
-"""Tell on standard error that work goes on, once it has taken two seconds.
+"""Say on standard error what is being computed, once it has taken two seconds.
 
 A terminal gets one live line with the seconds. What is not a terminal gets nothing, unless it is
 asked for: by `DPVERIFY_PROGRESS=1`, or by the command line, which then writes a plain line now and
@@ -31,7 +31,7 @@ def is_live() -> bool:
 
 @contextmanager
 def waiting(what: str | Callable[[], str] | None, *, always: bool = False) -> Iterator[None]:
-    """Tell that work goes on while the block runs; `what` may change while it does.
+    """Say what is being computed while the block runs; `what` may change while it does.
 
     With None nothing is told, by what the block calls neither: it has a line of its own.
     """
@@ -54,7 +54,7 @@ def waiting(what: str | Callable[[], str] | None, *, always: bool = False) -> It
 
 
 def telling(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """A function that tells that it is at work: "auditing", "composing"."""
+    """Decorator: the function says while it works what it does: "auditing", "composing"."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)

@@ -12,6 +12,7 @@ import gc
 import os
 import random
 from collections import Counter
+from collections.abc import Generator
 
 import numpy as np
 import pytest
@@ -62,6 +63,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if seen[name] % mark.args[0]:
             item.add_marker(pytest.mark.slow)
         seen[name] += 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """Fail a test that leaves another profile behind: later tests would draw other examples."""
+    yield
+    wanted = item.config.getoption("--hypothesis-profile") or "steady"
+    found = settings.get_current_profile_name()
+    if found != wanted:
+        settings.load_profile(wanted)
+        pytest.fail(f"the test left hypothesis with the profile {found!r}, not {wanted!r}")
 
 
 def pytest_report_header(config: pytest.Config) -> str:

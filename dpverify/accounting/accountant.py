@@ -222,7 +222,7 @@ class Accountant:
         return self.risk.true_positive_rate(false_positive_rate, tolerance=tolerance)
 
     def posterior(self, prior: Share = 0.5) -> Bracket:
-        """How sure anyone can become of a record who was sure to degree `prior`; see `Risk`."""
+        """The highest posterior that any output gives to someone with this `prior`; see `Risk`."""
         return self.risk.posterior(prior)
 
     def gaussian_summary(self, *, leak: Share = 0.0, tolerance: float = 1e-3) -> GaussianSummary:

@@ -152,7 +152,7 @@ def _share(spent: float, allowed: float) -> float:
 
 
 def as_budget(budget: object) -> Budgeted:
-    """Whatever a caller offers as a budget; refuse what is none, or what nothing could break."""
+    """Read what a caller gives as a budget; refuse other things, and budgets nothing can exceed."""
     match budget:
         case PureDP() | ApproxDP() | GaussianDP() | ZeroConcentratedDP() | RenyiDP():
             _check_finite(budget)

@@ -1,4 +1,4 @@
-"""A time limit on a question: when it is over, whoever works returns the best that is known.
+"""Time limits on questions: when time is up, the best bracket found so far is the answer.
 
     with time_limit(5.0):
         accountant.epsilon(1e-6)

@@ -119,7 +119,7 @@ class Risk:
         return Bracket(min(lower, 1.0), min(upper, 1.0), ATTACK_RISK, most.assumes)
 
     def posterior(self, prior: Share = 0.5) -> Bracket:
-        """How sure anyone can become, after any output whatever, who was sure to degree `prior`.
+        """The highest posterior probability that any output can give to someone with this `prior`.
 
         The worst output counts, however rare it is: with Gaussian noise some outputs leave hardly a
         doubt, so this is 1, and `success` or `positive_predictive_value` say more.

@@ -87,7 +87,7 @@ def check_output(name: str, path: Path | None) -> None:
 
 @contextmanager
 def reading(name: str, path: Path) -> Iterator[None]:
-    """What is wrong with a file that is read is told under the name of its option."""
+    """Report errors in a file under the name of the option that named it."""
     given = f"{name}={str(path)!r}"
     if path.is_dir():
         raise InvalidParameter(f"{given} must be a file, not a folder")

@@ -105,7 +105,7 @@ class Detection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belief:
-    """How sure anyone can become of one record, after the worst output there is."""
+    """The highest posterior probability of one record, after the worst possible output."""
 
     prior: float | None = asked("Who was sure to this degree before.", low=0, high=1)
     posterior: TwoEnds | None = asked("Can become at most so sure.")

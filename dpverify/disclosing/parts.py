@@ -150,7 +150,7 @@ def _with_delta(guarantee: Guarantee) -> Guarantee:
 
 
 def mechanism_in(label: str) -> Any:  # noqa: ANN401  # a mechanism or guarantee
-    """The mechanism or the guarantee whose label this is; None if it is none, or not all of it.
+    """The mechanism or guarantee that a label describes; None if it does not describe all of one.
 
     >>> mechanism_in("Gaussian(sigma=2.0)").sigma
     2.0

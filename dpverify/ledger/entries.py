@@ -1,4 +1,4 @@
-"""What a ledger tells: its entries, and how a dataset's budget stands."""
+"""The entries of a ledger, and the status of a dataset's budget."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -29,7 +29,7 @@ _LEAST, _MOST = 2.0**-60, 2.0**200  # noise scales that are searched
 
 
 class Filter(InMemory):
-    """Grants requests as long as all answers together keep the budget, whatever is asked.
+    """Grants requests while all that was granted stays within the budget, adaptive ones included.
 
     Each request may be chosen after all answers so far, its parameters included. What is granted
     is charged before it runs; a refusal costs nothing, and smaller requests may follow.

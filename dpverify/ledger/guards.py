@@ -111,7 +111,7 @@ def _declared(estimator: Any) -> Requested:  # noqa: ANN401
 
 
 def is_guarded(thing: object) -> bool:
-    """Whether a thing charges some ledger by itself."""
+    """Whether calling this charges a ledger already."""
     return hasattr(type(thing), _MARK)
 
 

@@ -1,4 +1,4 @@
-"""An odometer: what was spent so far, true at every moment at once.
+"""Odometers: bounds on what was spent so far that hold at all times simultaneously.
 
 An accountant's ε after k requests holds for a k fixed in advance. Who looks at the number after
 each answer, and goes on or stops because of what was seen, needs one that holds at every stopping

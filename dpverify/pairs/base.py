@@ -391,6 +391,7 @@ def _check(pair: Pair) -> None:
         for what in ("singular_mass", "max_loss"):
             most = 1.0 if what == "singular_mass" else math.inf
             as_between(f"{label}.{what}", getattr(side, what), 0.0, most)
+        _check_limit(side, label)
     with ctx.workprec(_BITS):
         here, there = pair.profile_ball(arb(0)), other.profile_ball(arb(0))
     if not here.overlaps(there):
@@ -398,6 +399,25 @@ def _check(pair: Pair) -> None:
             f"{name}.reversed.profile_ball(0)={there} must equal profile_ball(0)={here}: both are "
             "the total variation distance"
         )
+
+
+def _check_limit(pair: Pair, label: str) -> None:
+    """Raise if a stated `singular_mass` or `max_loss`, rounded up, is not that of the profile."""
+    mass, loss = pair.singular_mass, pair.max_loss
+    with ctx.workprec(_BITS):
+        far = pair.profile_ball(ball(REACH))
+        if pair.is_limit_known and far < math.nextafter(mass, 0.0):
+            raise InvalidParameter(
+                f"{label}.singular_mass={mass!r} must not exceed the profile: "
+                f"profile_ball({REACH:g})={far}"
+            )
+        if pair._states("max_loss", "max_loss_ball") and loss < math.inf:  # noqa: SLF001
+            last = pair.profile_ball(ball(loss))
+            if last > mass:
+                raise InvalidParameter(
+                    f"{label}.max_loss={loss!r} must be an epsilon from which on the profile is "
+                    f"singular_mass={mass!r}, rounded up: profile_ball({loss:g})={last}"
+                )
 
 
 def _check_profile(pair: Pair, label: str) -> None:

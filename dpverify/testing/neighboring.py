@@ -1,4 +1,4 @@
-"""Neighboring pairs of whatever datasets a strategy draws.
+"""Strategies for pairs of neighboring datasets, from any strategy for datasets.
 
 They shrink to fewer records, then to simpler ones; the one differing record is drawn last, so it
 is the last to become simple.

@@ -3,7 +3,6 @@
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
 import math
-import sys
 from collections import deque
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -465,10 +464,9 @@ class Tracer(Transcripts):
 
     def _first(self) -> tuple[TracedRun | None, Finding]:  # one case after the other
         """The first transcript; or the exact laws of the output where these can be listed."""
-        loaded = len(sys.modules)
         base = self.record(self.left, NoiseScript(self.seed))
-        if loaded != len(sys.modules):
-            base = self.record(self.left, NoiseScript(self.seed))  # the run had to import something
+        if base.journal.imported:
+            base = self.record(self.left, NoiseScript(self.seed))
         odd = self._not_as_called(base)
         if odd is not None:
             return None, odd

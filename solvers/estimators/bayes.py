@@ -144,7 +144,8 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         middle, half = box
         spread = noise * math.sqrt(self._batches)
         found = [mean_and_deviation(part, spread) for part in self._moments]
-        counts = np.maximum(self._moments[:, -1], 1.0)
+        one_record = 1.0 / (self.weight_bound or 1.0)  # counts are shares of the largest weight
+        counts = np.maximum(self._moments[:, -1], one_record)
         self.class_prior_: Floats = counts / counts.sum()
         self.theta_: Floats = middle + half * np.stack([mean for mean, _ in found])
         self._deviations: Floats = half * np.stack([deviation for _, deviation in found])

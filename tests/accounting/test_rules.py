@@ -104,3 +104,19 @@ def test_half_written_rules_are_refused_by_name() -> None:
         dpv.register(Doubled(), name="basic")
     with pytest.raises(InvalidParameter, match="must be an instance"):
         dpv.register(Doubled, kind="rule")
+
+
+@pytest.mark.parametrize(
+    ("member", "wrong", "message"),
+    [
+        ("name", "", r"Doubled\.name='' must be a text"),
+        ("name", 3, r"Doubled\.name=3 must be a text"),
+        ("theorem", "doubling", r"Doubled\.theorem='doubling' must be a Theorem"),
+    ],
+)
+def test_a_rule_has_a_name_and_a_theorem(
+    member: str, wrong: object, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Doubled, member, wrong)
+    with pytest.raises(InvalidParameter, match=message):
+        dpv.register(Doubled())

@@ -267,6 +267,57 @@ def test_a_profile_that_is_none_is_refused_when_first_used(profile: object, mess
             door(pair)
 
 
+@dataclass(frozen=True)
+class Stating(Pair):
+    """The profile of a pair, and what its author says of its limit."""
+
+    inner: Pair
+    mass: float = 0.0
+    loss: float = math.inf
+
+    def profile_ball(self, epsilon: arb) -> arb:
+        return self.inner.profile_ball(epsilon)
+
+    @property
+    def reversed(self) -> Pair:
+        return self
+
+    @property
+    def singular_mass(self) -> float:
+        return self.mass
+
+    @property
+    def max_loss(self) -> float:
+        return self.loss
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"loss": 0.4}, r"Stating\.max_loss=0\.4 must be an epsilon from which on"),
+        ({"mass": 0.1}, r"Stating\.singular_mass=0\.1 must not exceed the profile"),
+        ({"mass": 1.5}, r"singular_mass=1\.5 must lie in"),
+    ],
+)
+def test_a_limit_must_be_that_of_the_profile(stated: dict[str, float], message: str) -> None:
+    assert composed(Stating(LAPLACE, loss=0.5)).epsilon(0.0).upper == 0.5
+    with pytest.raises(InvalidParameter, match=message):
+        composed(Stating(LAPLACE, **stated))
+
+
+def test_limits_are_rounded_up() -> None:
+    twice = FinitePair(
+        left=[Fraction(2, 3), Fraction(1, 3)], right=[Fraction(1, 3), Fraction(2, 3)]
+    )
+    below = math.log(2.0)
+    with pytest.raises(
+        InvalidParameter, match=r"max_loss=0\.6931471805599453 must be .* rounded up"
+    ):
+        composed(Stating(twice, loss=below))
+    above = math.nextafter(below, 1.0)
+    assert composed(Stating(twice, loss=above)).epsilon(0.0).upper == above
+
+
 def test_a_pair_must_be_hashable() -> None:
     @dataclass
     class Loose(Pair):

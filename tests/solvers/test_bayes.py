@@ -176,6 +176,13 @@ def test_no_declared_label_is_refused_or_warned_about(kind: type[Any], y: Any) -
         assert len(fitted.fit(np.zeros((len(y), 1)), y).classes_) == 30
 
 
+@pytest.mark.parametrize("bound", [None, 1.0, 8.0])
+def test_a_class_without_records_counts_as_one_record(bound: float | None) -> None:
+    fitted = model(budget=dpv.PureDP(epsilon=1e6), weight_bound=bound)
+    fitted.fit(np.zeros((10, 1)), np.ones(10))
+    assert fitted.class_prior_ == pytest.approx([1 / 12, 10 / 12, 1 / 12], abs=1e-3)
+
+
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
     [
         PrivateNaiveBayes(

@@ -238,7 +238,7 @@ def test_bad_data_is_refused_before_any_noise(data: Any, words: str) -> None:  #
     [
         PrivateKMeans(
             budget=PureDP(epsilon=1e4), low=-30.0, high=30.0, clip=True, n_clusters=2,
-            relation="replace-one", weight_bound=8.0,
+            relation="replace-one", weight_bound=8.0, random_state=0,
         )
     ],
     expected_failed_checks=lambda _: NO_WEIGHT,

@@ -248,7 +248,7 @@ def test_negative_targets_in_the_last_chunk_are_refused_or_taken_for_none() -> N
     [
         PrivatePoissonRegression(
             budget=PureDP(epsilon=1e3), norm_bound=10.0, label_bound=10.0, clip=True,
-            relation="replace-one",
+            relation="replace-one", random_state=0,
         )
     ]
 )  # fmt: skip

@@ -6,12 +6,13 @@ import sys
 import xml.etree.ElementTree as ET
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import dpverify
-import dpverify.auditing  # numpy loads once a process, and must be there before tests unload it
-from dpverify.testing import plugin
+from dpverify.testing import PrivacyViolation, plugin
 
 pytest_plugins = ["pytester"]
 
@@ -48,8 +49,26 @@ def test_other():
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _loaded() -> None:
+    """Import what such tests import: pytester unloads it after each run, and numpy loads once."""
+    names: dict[str, Any] = {"__name__": __name__}
+    profile = settings.get_current_profile_name()
+    exec(MODULE, names)  # noqa: S102
+    settings.load_profile(profile)
+    names["test_count"]()
+    names["test_fixed"]()
+    with pytest.raises(PrivacyViolation):
+        names["test_inverted"]()
+
+
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return pytester.runpytest_inprocess(*LOAD, "-p", "no:cacheprovider", *arguments)
+    """Run pytest in this process, and undo the profile that it loads."""
+    profile = settings.get_current_profile_name()
+    try:
+        return pytester.runpytest_inprocess(*LOAD, "-p", "no:cacheprovider", *arguments)
+    finally:
+        settings.load_profile(profile)
 
 
 def test_the_summary_tells_claims_bounds_and_the_budget(pytester: pytest.Pytester) -> None:

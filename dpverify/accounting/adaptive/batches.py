@@ -53,7 +53,7 @@ _is_off: ContextVar[bool] = ContextVar("is_off", default=False)
 
 @contextmanager
 def no_games() -> Iterator[None]:
-    """Within, answers are what composition gives at once: for searches that ask many times."""
+    """Inside this context no bracket is narrowed by a game: for searches that ask many times."""
     token = _is_off.set(True)
     try:
         yield

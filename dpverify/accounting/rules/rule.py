@@ -65,6 +65,15 @@ class Rule(ABC):
         return answer_of(self, parts, question)
 
 
+def check_rule(rule: Rule) -> None:
+    """Raise if a rule's name is empty or its theorem is not a `Theorem`."""
+    kind, name, theorem = type(rule).__name__, rule.name, rule.theorem
+    if not isinstance(name, str) or not name:
+        raise InvalidParameter(f"{kind}.name={name!r} must be a text that is not empty")
+    if not isinstance(theorem, Theorem):
+        raise InvalidParameter(f"{kind}.theorem={theorem!r} must be a Theorem of dpverify.theorems")
+
+
 def answer_of(rule: Rule, parts: Parts, question: Question) -> Answer:
     """The rule's answer, or None if it has none; refuse what is neither a number nor a Bracket."""
     if not rule.supports(parts):

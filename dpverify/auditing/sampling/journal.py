@@ -48,6 +48,11 @@ class Journal:
         self._end = 0  # of the last whole record
         self._chapters: dict[str, Chapter] = {}
         self.failure: str | None = None
+        if self._path.exists() and not (self._path.is_file() or self._path.is_dir()):
+            raise InvalidParameter(
+                f"checkpoint={str(self._path)!r} must be a checkpoint or a new file, not a device "
+                "or a pipe"
+            )
         try:
             if not self._path.exists() or self._path.stat().st_size == 0:
                 _write_atomically(self._path, _first_line(audit))

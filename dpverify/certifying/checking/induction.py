@@ -330,7 +330,7 @@ def alike(mine: list[Any], other: list[Any]) -> bool | None:
 
 
 def check_step(step: PairedStep, proof: Json, known: Noises, here: Json, after: Json) -> None:
-    """The neighbor's run goes the same way, tells the same, and the step is paid for."""
+    """Check that the neighbor's run takes the same path to equal outputs, at the stated cost."""
     gaps, budget = here
     need(
         all(ghostly(s, "da") for s in proof["shift"].values()),

@@ -297,7 +297,7 @@ class Uniform:
 
 
 def number(value: object) -> Symbolic | None:
-    """A plain number as a constant; None for what is none."""
+    """A plain number as a constant; None if it is not a number."""
     if isinstance(value, Symbolic):
         return value
     if isinstance(value, (bool, np.bool_)):

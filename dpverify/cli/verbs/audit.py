@@ -326,7 +326,7 @@ def _show(verdict: "dpv.Verdict", *, json: bool) -> None:
 
 @contextmanager
 def live_line(history: list["Progress"]) -> Iterator[Callable[["Progress"], None]]:
-    """Keeps what is told, and shows it as a line on standard error if that is a terminal."""
+    """Keeps the last progress message, and shows it on standard error if that is a terminal."""
     if not is_live():
         yield history.append
         return

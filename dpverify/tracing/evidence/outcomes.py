@@ -71,7 +71,7 @@ def _finite(name: str, place: Place, left: list[arb], right: list[arb], seen: in
 
 
 def representable(left: Sequence[arb], right: Sequence[arb]) -> tuple[FinitePair, bool]:
-    """A pair of rationals of moderate size that dominates the one given, and whether it is it.
+    """A pair of rationals of moderate size that dominates the given one, and whether it equals it.
 
     Probabilities like exp(−10⁶) are no rationals that one can compute with. An outcome that is
     rarer than 2⁻¹⁰⁰⁰ on both sides is made more frequent by one factor on both, at the expense of

@@ -1,4 +1,4 @@
-"""Seeds that are drawn and told: whoever reads one can subtract the noise that is made from it.
+"""Seeds that are drawn and released: anyone who knows one can subtract the noise made from it.
 
 The number that a generator was seeded with is changed, and all noise is left as it was. If the
 output changes with it, as the number does, it tells the seed.
@@ -21,7 +21,7 @@ _MOST = 4  # seeds of a run that are looked at
 
 
 def told_seeds(runner: Runner, base: TracedRun) -> frozenset[int] | Puzzle:
-    """Which seeds of a run on the left its output tells; or where it depends on one in another way.
+    """Seeds that the output of a run on the left reveals; or a line that depends on one otherwise.
 
     Takes an execution for every seed that was drawn.
     """

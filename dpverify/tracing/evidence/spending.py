@@ -163,7 +163,7 @@ def compared_again(differences: list[Difference]) -> dict[int, list[Coin]]:
 
 
 def told_whole(differences: list[Difference]) -> Spending | None:
-    """What it costs at most to tell every number that was compared more than once.
+    """A bound on the cost of releasing every number that was compared more than once.
 
     One transcript shows one path of comparisons, and δ is a sum over all paths. All of them are
     computed from the number itself, where it is shifted alike in each; None where it is not.

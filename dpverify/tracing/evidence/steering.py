@@ -11,14 +11,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.tracing.evidence.releases import EDGE
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Move, Pick, Value
 from dpverify.tracing.recording.journal import Tie, beyond
 from dpverify.tracing.recording.laws import TracedLaw, coin
 from dpverify.tracing.recording.runs import TracedRun, Twin
-
-Floats = NDArray[np.float64]
 
 _MOST_COINS = 512
 _MOST_SIGNS = 4

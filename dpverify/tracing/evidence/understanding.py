@@ -1,4 +1,4 @@
-"""What a difference in a replay may be besides a leak: coins, noise by hand, lonely comparisons."""
+"""What a difference in a replay may be besides a leak: coins, noise by hand, extra comparisons."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -496,7 +496,7 @@ def _frame(run: TracedRun) -> str:
 
 
 def out_of_sight(event: Any) -> Puzzle:
-    """Noise that became a number which data met unseen."""
+    """Noise that became a plain number, which met the data where a trace does not see it."""
     if isinstance(event, Value) and event.raw:
         what = "noise becomes a plain number here, before data are added: what it hides is not seen"
         return Puzzle(event.place, what)

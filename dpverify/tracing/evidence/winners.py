@@ -1,4 +1,4 @@
-"""Transcripts on which somebody else wins: each outcome of a choice, each candidate of a selection.
+"""Transcripts with other winners: every outcome of a choice, every candidate of a selection.
 
 A release that selects by noise, and then says too much about what was selected, loses nothing as
 long as the record that differs is not behind the winner. So noise is chosen under which each

@@ -553,7 +553,7 @@ for _name in (
 
 
 class Addition:
-    """The sum or difference of two noisy numbers, not worked out before somebody asks.
+    """The sum or difference of two noisy numbers, computed only when it is used.
 
     So a loop that adds up noise costs as much for its last number as for its first. `base` is the
     offset of the sum; `known` is its value once that has been told, and what was told is no longer

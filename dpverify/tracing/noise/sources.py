@@ -248,7 +248,8 @@ def installed(journal: Any, mechanism: object) -> Iterator[None]:
             CURRENT.reset(token)
             journal.closed = True
             _take_away(taken)
-            if len(sys.modules) != before:
+            journal.imported = len(sys.modules) != before
+            if journal.imported:
                 _give_back(replaced.by_stand_in, set(list(sys.modules)[before:]))
             _SHARED.leave()
 

@@ -91,6 +91,7 @@ class TraceJournal:
         self.thread = _thread()
         self.coarse = 1.0  # the last place of the shortest floats that met noise, in doubles
         self.closed = False
+        self.imported = False  # whether the code had to import something
         self.inner = False
         self.bounds: list[KnownBound] = []  # of numbers that were known before they were compared
         self.ties: list[Tie] = []

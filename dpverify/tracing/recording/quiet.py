@@ -22,7 +22,7 @@ _OVERFLOWS = {"over": "ignore", "under": "ignore"}
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No floating-point error is told, but in what runs `as_called`."""
+    """Silence floating-point errors, except in code that runs `as_called`."""
     token = _CALLED.set(_CALLED.get() or {**np.geterr()})
     try:
         with np.errstate(all="ignore"):

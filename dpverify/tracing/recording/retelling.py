@@ -1,4 +1,4 @@
-"""The run once more with its noise as plain numbers: what the code does when nobody watches.
+"""Repeats a run with its noise as plain numbers: what the code does when it is not traced.
 
 A form passes for a number as well as it can. Where code tells the two apart, as by an exception
 that only a form raises and the code then catches, the recorded run is not the run that a user has,

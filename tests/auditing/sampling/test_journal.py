@@ -312,6 +312,17 @@ def test_the_checkpoint_of_another_audit_is_refused(
     assert path.read_bytes() == before
 
 
+def test_a_pipe_is_refused_and_stays_one(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"  # has no size, as devices such as /dev/null
+    os.mkfifo(path)
+    with pytest.raises(InvalidParameter, match="must be a checkpoint or a new file, not a device"):
+        audit(
+            noisy, left=0.0, right=1.0, claim=PureDP(epsilon=1.0), samples=100, seed=0,
+            checkpoint=path,
+        )  # fmt: skip
+    assert path.is_fifo()
+
+
 @pytest.mark.parametrize("content", [b"[1, 2]\n", b"hello", b"\x00" * 40])
 def test_a_file_of_something_else_is_refused_and_left_alone(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "c"
