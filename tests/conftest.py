@@ -11,6 +11,7 @@ run. `thorough` is fresh and looks ten times as hard.
 import gc
 import os
 import random
+import secrets
 from collections import Counter
 from collections.abc import Generator
 
@@ -48,7 +49,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Generators without a seed take one from the test's name, and from the seed of a fresh run."""
     seed = item.config.getoption("--hypothesis-seed")
     drawn = random.Random(f"{seed} {item.nodeid}")  # noqa: S311  # no secret
-    np.random.bit_generator.randbits = drawn.getrandbits  # type: ignore[attr-defined]  # NumPy's own source
+    process = os.getpid()
+
+    def randbits(count: int) -> int:
+        forked = os.getpid() != process  # where the same bits would be drawn a second time
+        return secrets.randbits(count) if forked else drawn.getrandbits(count)
+
+    np.random.bit_generator.randbits = randbits  # type: ignore[attr-defined]  # where NumPy takes them from
 
 
 @pytest.hookimpl(tryfirst=True)
