@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.auditing.sampling.reading import FAILURES, MOST_NUMBERS, read
+from dpverify.auditing.sampling.parts import FAILURES, MOST_NUMBERS
+from dpverify.auditing.sampling.reading import read
 from dpverify.errors import InvalidParameter
 from dpverify.fingerprint import ATOMS, is_atom
 

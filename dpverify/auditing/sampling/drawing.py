@@ -21,6 +21,7 @@ import numpy as np
 from dpverify.arrays import Floats
 from dpverify.auditing.sampling.copies import copier, detached
 from dpverify.auditing.sampling.outputs import Outputs, joined
+from dpverify.auditing.sampling.parts import FAILURES, Died, Raised, SetAside, TimedOut
 from dpverify.auditing.sampling.processes import (
     OutOfTime,
     can_interrupt,
@@ -28,14 +29,7 @@ from dpverify.auditing.sampling.processes import (
     time_limit,
     time_limit_if_possible,
 )
-from dpverify.auditing.sampling.reading import (
-    FAILURES,
-    Died,
-    Raised,
-    SetAside,
-    TimedOut,
-    raised,
-)
+from dpverify.auditing.sampling.reading import raised
 from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
 

@@ -14,41 +14,48 @@ without end are read as far as they go, and an `Opaque` part that was not read t
 
 import ctypes
 import dataclasses
-import datetime as dt
 import functools
-import hashlib
 import io
 import math
 import numbers
 import operator
 import re
 import types
+import zlib
 from collections import UserString, defaultdict, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
-from fractions import Fraction
 from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT = 1 << 53  # integers up to this are floats
-MOST_NUMBERS = 1 << 16  # of one array that are kept one by one
+from dpverify.auditing.sampling.foreign import of_other_library
+from dpverify.auditing.sampling.parts import (
+    EXACT,
+    MOST_NUMBERS,
+    PLAIN,
+    Elements,
+    Exact,
+    Fields,
+    Opaque,
+    Raised,
+    Read,
+    atom,
+    digested,
+    integer,
+)
+
+_MOST_TEXTS = 1 << 10  # of one list that are looked into one by one
 _MOST_ITEMS = 1 << 14  # of one list, or of a whole output's parts that are not arrays
 _DEEPEST = 24
 _LONGEST_REPR = 1 << 14  # characters
-LONGEST_TEXT = 4_096  # characters of a text that are looked at one by one
-MOST_BITS = 13_000  # of an integer that are looked at, and written out
-_LOWEST_BITS = (1 << MOST_BITS) - 1
-LOW = 1 << 16  # the last bits of integers beyond all floats
 _SUMS = 1_024  # that longer arrays are folded to
 _CHUNK = 1 << 18
 _MOST_FOLDED = 1 << 28  # numbers: as many as some seconds allow
-_NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 _LIBRARIES = {
     "numpy",
     "scipy",
@@ -56,15 +63,6 @@ _LIBRARIES = {
     "polars",
     "torch",
 }  # whose private attributes say nothing more
-_PLAIN = frozenset({bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32})
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """The mechanism raised an exception of this type."""
-
-    kind: str
-    message: str
 
 
 def raised(error: BaseException) -> Raised:
@@ -100,77 +98,6 @@ def _told(value: object, tell: Callable[[Any], str]) -> str:
         return tell(value)
     except Exception as hook:  # noqa: BLE001  # a hook of a foreign type
         return f"its text raises {type(hook).__name__}"
-
-
-@dataclass(frozen=True, slots=True)
-class TimedOut:
-    """The mechanism did not return in time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Died:
-    """The mechanism ended the process that ran it: by an exit code or a signal."""
-
-    how: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetAside:
-    """A failure that the caller does not count: it is in no event."""
-
-
-FAILURES = (Raised, TimedOut, Died, SetAside)
-"""What stands for the output of a call that returned none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """Parts with names, of an object of this kind."""
-
-    kind: str
-    items: tuple[tuple[str, Any], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Elements:
-    """The elements of a set."""
-
-    items: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Exact:
-    """A number that no float holds, its text, and the nearest float; an integer's last bits."""
-
-    text: str
-    value: float
-    low: int | None = None
-    bits: bytes = b""  # an integer's, the lowest first
-
-
-@dataclass(frozen=True, slots=True)
-class LongText:
-    """The beginning of a text or of bytes that are too long to keep, and a text for all of it."""
-
-    head: str | bytes
-    length: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Opaque:
-    """A text for what has no parts; `unread` says what of it was not examined, if anything."""
-
-    text: str
-    unread: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """An output that was read: its parts, and the types that it was made of."""
-
-    parts: Any
-    kind: str
 
 
 def read(output: object) -> Read:
@@ -241,7 +168,7 @@ class _Reader:
         own = type(value)  # not isinstance, which hooks may answer
         self._note(_kind(value, own))
         try:
-            found = _atom(value)
+            found = atom(value)
             if found is None:
                 found = self._inner(value)
             if found is None:
@@ -260,7 +187,7 @@ class _Reader:
         """The parts of what is more than an object with a state; None of all others."""
         if isinstance(value, np.ndarray):
             return self._array(value)
-        foreign = _foreign(value)
+        foreign = of_other_library(value)
         if foreign is not None:
             return self.parts(foreign) if not isinstance(foreign, Fields) else self._fields(foreign)
         if isinstance(value, np.generic):
@@ -309,7 +236,7 @@ class _Reader:
 
     def _key(self, key: Any) -> Any:  # noqa: ANN401
         self._note(f"key {type(key).__name__}", below=1)
-        return key if _atom(key) is not None else Opaque(_shown(key))
+        return key if atom(key) is not None else Opaque(_shown(key))
 
     def _named(self, value: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401
         return (("value", self.parts(value)),)
@@ -318,23 +245,32 @@ class _Reader:
         read_items = tuple((name, self.parts(value)) for name, value in fields.items)
         return Fields(fields.kind, read_items)
 
-    def _list(self, value: Iterable[Any]) -> Any:  # noqa: ANN401
-        whole = isinstance(value, (list, tuple))
-        if whole and value and _PLAIN.issuperset(map(type, value)):
-            array = np.array(value)
+    def _alike(self, items: Sequence[Any]) -> Any:  # noqa: ANN401
+        """A list of plain numbers, or of very many texts, as arrays; None of any other."""
+        if items and PLAIN.issuperset(map(type, items)):
+            array = np.array(items)
             if is_number_array(array):
-                for kind, alike in groupby(map(type, value)):
+                for kind, alike in groupby(map(type, items)):
                     self._note(kind.__name__, sum(1 for _ in alike), below=1)
                 return self._array(array)
+        if len(items) > _MOST_TEXTS and {str}.issuperset(map(type, items)):
+            self._note("str", len(items), below=1)
+            return self._fields(_many_texts(items))
+        return None
+
+    def _list(self, value: Iterable[Any]) -> Any:  # noqa: ANN401
+        alike = self._alike(value) if isinstance(value, (list, tuple)) else None
+        if alike is not None:
+            return alike
         most = min(_MOST_ITEMS, max(self.left, 0))
         found: list[Any] = []
         try:
             for item in islice(value, most):
                 kind = type(item)
-                if kind in _PLAIN:  # quickly, as there may be many
+                if kind in PLAIN:  # quickly, as there may be many
                     self.left -= 1
                     self._note(kind.__name__, below=1)
-                    found.append(_integer(item) if kind is int else item)
+                    found.append(integer(item) if kind is int else item)
                 else:
                     found.append(self.parts(item))
                 if self.left < 0:
@@ -521,94 +457,6 @@ def _settings(value: Any) -> dict[str, Any]:  # noqa: ANN401
     return {}
 
 
-def _atom(value: Any) -> Any:  # noqa: ANN401  # None where it is none
-    """The value itself if it is one number or text, a float if it is a number of another kind."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return _integer(value) if kind is int else value
-    if value is None:
-        return Opaque("None")
-    if isinstance(value, (str, bytes)):
-        return value if len(value) <= MOST_NUMBERS else _long_text(value)
-    if isinstance(value, (*FAILURES, Opaque)):
-        return value
-    if isinstance(value, _NUMBERS) and not isinstance(value, (np.longdouble, Enum)):
-        return _integer(value) if isinstance(value, (int, np.integer)) else value
-    if isinstance(value, (Decimal, Fraction)):
-        return _rational(value)
-    if isinstance(value, (dt.datetime, dt.date, dt.time, dt.timedelta)):
-        return _date(value)
-    return None
-
-
-def _integer(value: Any) -> Any:  # noqa: ANN401
-    if abs(int(value)) <= EXACT:
-        return value
-    whole = int(value)
-    spelled = str(whole) if whole.bit_length() <= MOST_BITS else digested(hex(whole))
-    bits = (whole & _LOWEST_BITS).to_bytes(MOST_BITS // 8, "little")
-    length = min(whole.bit_length() // 8 + 1, len(bits))
-    return Exact(spelled, nearest(value), whole % LOW, bits[:length])
-
-
-def _long_text(value: str | bytes) -> LongText:
-    whole = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
-    digest = hashlib.blake2b(whole, digest_size=12).hexdigest()
-    head = value[:LONGEST_TEXT]
-    return LongText(head, len(value), f"{head[:100]!r}… (digest {digest})")
-
-
-def digested(text: str, most: int = 100) -> str:
-    """The beginning of a text and a digest of all of it."""
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-    return f"{text[:most]}… (digest {digest})"
-
-
-def nearest(value: Any) -> float:  # noqa: ANN401
-    """The nearest float, infinite beyond all floats."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
-def _rational(value: Decimal | Fraction) -> Any:  # noqa: ANN401
-    if isinstance(value, Decimal) and not value.is_finite():
-        return math.nan if value.is_nan() else nearest(value)
-    if isinstance(value, Decimal) and abs(value.adjusted()) > 400:  # beyond all floats
-        return Exact(str(value.normalize()), nearest(value))
-    exact = Fraction(value)
-    if exact.denominator == 1:
-        return _integer(exact.numerator)
-    rounded = nearest(exact)
-    is_float = math.isfinite(rounded) and Fraction(rounded) == exact
-    return rounded if is_float else Exact(str(exact)[:2_000], rounded)
-
-
-def _date(value: Any) -> Fields:  # noqa: ANN401
-    """Dates, times and spans as whole seconds and microseconds, which floats hold."""
-    kind = type(value).__name__
-    if isinstance(value, dt.timedelta):
-        seconds, rest = value.days * 86_400 + value.seconds, value.microseconds * 1_000
-        rest += int(getattr(value, "nanoseconds", 0))  # of pandas
-        return Fields(kind, (("seconds", seconds), ("rest", rest)))
-    if isinstance(value, dt.time):
-        seconds = value.hour * 3_600 + value.minute * 60 + value.second
-        rest = value.microsecond * 1_000
-        return Fields(kind, (("seconds", seconds), ("rest", rest), *_zone(value)))
-    if not isinstance(value, dt.datetime):
-        return Fields(kind, (("days", value.toordinal()),))
-    seconds = value.toordinal() * 86_400 + value.hour * 3_600 + value.minute * 60 + value.second
-    rest = value.microsecond * 1_000 + int(getattr(value, "nanosecond", 0))
-    return Fields(kind, (("seconds", seconds), ("rest", rest), *_zone(value)))
-
-
-def _zone(value: dt.datetime | dt.time) -> tuple[tuple[str, Any], ...]:
-    """The time zone, and which of two is meant where clocks are put back."""
-    zone = Opaque("None" if value.tzinfo is None else f"{value.utcoffset()} {value.tzinfo}")
-    return (("zone", zone), ("fold", 1)) if value.fold else (("zone", zone),)
-
-
 def _times(array: NDArray[Any]) -> Fields:
     """Moments or spans as whole seconds and what is left of them; NaN where there is none."""
     missing = np.isnat(array)
@@ -624,7 +472,7 @@ def _times(array: NDArray[Any]) -> Fields:
 
 def _stacked(items: list[Any]) -> Any:  # noqa: ANN401
     """Numbers, or rows of numbers of one shape, as one array."""
-    if items and _PLAIN.issuperset(map(type, items)):
+    if items and PLAIN.issuperset(map(type, items)):
         numbers = np.array(items)
         return numbers if is_number_array(numbers) else items
     if not items or not all(isinstance(item, np.ndarray) for item in items):
@@ -632,6 +480,26 @@ def _stacked(items: list[Any]) -> Any:  # noqa: ANN401
     if len({item.shape for item in items}) > 1 or sum(i.size for i in items) > MOST_NUMBERS:
         return items
     return np.stack([item.astype(np.float64) for item in items])
+
+
+def _many_texts(texts: Sequence[str]) -> Fields:
+    """Texts that are too many to look into: their lengths, digests, and the numbers they spell."""
+    named: dict[str, Any] = {
+        "length": np.array([len(text) for text in texts]),
+        "digest": np.array([zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in texts]),
+        "note": Opaque("texts", f"single characters of more than {_MOST_TEXTS:,} texts in a list"),
+    }
+    values = np.array([_spelled_number(text) for text in texts])
+    if not np.isnan(values).all():
+        named["number"] = values
+    return Fields("texts", tuple(named.items()))
+
+
+def _spelled_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _folded(array: NDArray[Any]) -> Fields:
@@ -672,88 +540,6 @@ def _signs(number: int) -> NDArray[np.int8]:
     """The random signs of the entries of one chunk, the same for every array."""
     rng = np.random.Generator(np.random.PCG64([7, number]))
     return rng.integers(0, 2, _CHUNK, dtype=np.int8) * np.int8(2) - np.int8(1)
-
-
-def _foreign(value: Any) -> Any:  # noqa: ANN401, C901  # one case a library
-    """Tables, tensors and sparse matrices of other libraries, as arrays, dicts and fields."""
-    home = type(value).__module__.partition(".")[0]
-    kind = type(value).__name__
-    if home == "pandas" and kind == "DataFrame":
-        index = _index(value) if len(value.columns) else (("index", value.index),)
-        names = value.columns.names
-        index += () if set(names) == {None} else (("names", list(names)),)
-        places = enumerate(value.columns)
-        keys = (
-            list(value.columns) if value.columns.is_unique else [f"{n} at {i}" for i, n in places]
-        )
-        columns = {k: _series(v) for k, (_, v) in zip(keys, value.items(), strict=True)}
-        return Fields(kind, (("columns", columns), *index, *_attrs(value)))
-    if home == "pandas" and kind == "Series":
-        named = ("values", _series(value)), ("name", value.name)
-        return Fields(kind, (*named, *_index(value), *_attrs(value)))
-    if home == "pandas" and kind.endswith("Index"):
-        named = ("values", _series(value)), ("names", list(value.names))
-        return Fields(kind, (*named, ("freq", getattr(value, "freqstr", None))))
-    if home == "pandas" and kind == "Categorical":
-        return _series(value)
-    if home == "pyarrow" and hasattr(value, "schema") and hasattr(value, "columns"):
-        rows = [column.to_pylist() for column in value.columns]
-        told = [value.schema.metadata, *(field.metadata for field in value.schema)]
-        metadata = (("metadata", told),) if any(told) else ()
-        return Fields(kind, (("names", value.column_names), ("columns", rows), *metadata))
-    if home == "polars" and kind == "DataFrame":
-        return {name: value[name].to_list() for name in value.columns}
-    if home == "polars" and kind == "Series":
-        return Fields(kind, (("values", value.to_list()), ("name", value.name)))
-    if callable(getattr(value, "toarray", None)) and hasattr(value, "nnz"):
-        if math.prod(value.shape) <= MOST_NUMBERS:
-            return _dense(value)
-        found = value.tocoo()
-        coordinates = tuple((f"at{i}", np.asarray(c)) for i, c in enumerate(found.coords))
-        return Fields(kind, (("shape", list(value.shape)), ("data", found.data), *coordinates))
-    if callable(getattr(value, "detach", None)) and callable(getattr(value, "cpu", None)):
-        return _tensor(value)
-    return None
-
-
-def _dense(matrix: Any) -> Any:  # noqa: ANN401
-    """A sparse matrix as an array, and where it stores a zero, if it does."""
-    dense = np.asarray(matrix.toarray())
-    if matrix.nnz == np.count_nonzero(dense):
-        return dense
-    found = matrix.tocoo()
-    zeros = tuple((f"zero at{i}", at[found.data == 0]) for i, at in enumerate(found.coords))
-    return Fields(type(matrix).__name__, (("values", dense), *zeros))
-
-
-def _tensor(value: Any) -> Any:  # noqa: ANN401
-    """A tensor of PyTorch, or what behaves like one, as an array or a list."""
-    tensor = value.detach().cpu()
-    if str(getattr(tensor, "layout", "torch.strided")) != "torch.strided":
-        tensor = tensor.to_dense()
-    try:
-        return np.array(tensor.numpy())
-    except (TypeError, RuntimeError):
-        return tensor.tolist()  # a type that numpy does not have
-
-
-def _attrs(table: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401
-    return (("attrs", table.attrs),) if table.attrs else ()
-
-
-def _series(series: Any) -> Any:  # noqa: ANN401
-    if hasattr(series.dtype, "categories"):
-        kinds = {"categories": list(series.dtype.categories), "ordered": series.dtype.ordered}
-        return {"values": series.tolist(), **kinds}
-    array = np.asarray(series)
-    return array if array.dtype.kind in "biufcmM" else array.tolist()
-
-
-def _index(table: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401
-    """The index of a table, unless it only counts the rows."""
-    index = table.index
-    counts = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
-    return () if counts and index.name is None else (("index", index),)
 
 
 def _attributes(value: Any) -> tuple[tuple[str, Any], ...] | None:  # noqa: ANN401

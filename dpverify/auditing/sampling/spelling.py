@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.auditing.sampling.reading import (
+from dpverify.auditing.sampling.parts import (
     EXACT,
     Died,
     Elements,

@@ -23,7 +23,7 @@ from dpverify.auditing.sampling.outputs import (
     part_names,
     texts_of,
 )
-from dpverify.auditing.sampling.reading import (
+from dpverify.auditing.sampling.parts import (
     EXACT,
     LONGEST_TEXT,
     LOW,
@@ -35,11 +35,9 @@ from dpverify.auditing.sampling.reading import (
     LongText,
     Opaque,
     Raised,
-    is_number_array,
-    kind_of,
     nearest,
-    read,
 )
+from dpverify.auditing.sampling.reading import is_number_array, kind_of, read
 from dpverify.auditing.sampling.spelling import shortened, spelled
 
 _MOST_MEMBERS = 256  # elements of a set that are asked for one by one

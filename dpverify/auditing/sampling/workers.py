@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 
 from dpverify.auditing.sampling.drawing import Drawing, Drawn, SampleRaised, Side, perform
 from dpverify.auditing.sampling.outputs import Outputs, joined
+from dpverify.auditing.sampling.parts import Died
 from dpverify.auditing.sampling.processes import seed_anew
-from dpverify.auditing.sampling.reading import Died
 from dpverify.auditing.sampling.tabulating import from_objects
 from dpverify.errors import InvalidParameter, check_count
 

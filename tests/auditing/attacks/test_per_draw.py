@@ -15,7 +15,7 @@ from dpverify.auditing.attacks.draws import Draws, numeric_features
 from dpverify.auditing.attacks.events import Between, Event, Linear, OneOf, Tree, Trees
 from dpverify.auditing.sampling.features import BITS, SUMMARIES
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
-from dpverify.auditing.sampling.reading import Raised, TimedOut
+from dpverify.auditing.sampling.parts import Raised, TimedOut
 from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.auditing.search.trials import Calls
 from dpverify.guarantees import PureDP

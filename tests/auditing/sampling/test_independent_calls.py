@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpverify.auditing import Refuted, Witness, audit
 from dpverify.auditing.sampling.copies import copier, detached
-from dpverify.auditing.sampling.reading import Raised
+from dpverify.auditing.sampling.parts import Raised
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.auditing.sampling.workers import pool

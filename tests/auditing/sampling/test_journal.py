@@ -20,7 +20,7 @@ from dpverify.auditing import Verdict, audit
 from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.journal import Journal
 from dpverify.auditing.sampling.outputs import Outputs
-from dpverify.auditing.sampling.reading import Raised
+from dpverify.auditing.sampling.parts import Raised
 from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.errors import InvalidParameter
 from dpverify.fingerprint import digest

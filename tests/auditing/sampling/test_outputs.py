@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.auditing.sampling.outputs import MISSING, joined
-from dpverify.auditing.sampling.reading import Raised, TimedOut
+from dpverify.auditing.sampling.parts import Raised, TimedOut
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.auditing.sampling.tabulating import from_array, from_objects
 

@@ -13,7 +13,8 @@ import pytest
 from dpverify.auditing import audit
 from dpverify.auditing.sampling.copies import detached
 from dpverify.auditing.sampling.outputs import ODD, TYPE
-from dpverify.auditing.sampling.reading import Read, raised, read
+from dpverify.auditing.sampling.parts import Read
+from dpverify.auditing.sampling.reading import raised, read
 from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.guarantees import PureDP
 
@@ -99,7 +100,8 @@ UNREAD: dict[str, tuple[Any, str]] = {
     "bits of an integer": (lambda: 1 << 20_000, "single bits of an integer beyond 13,000"),
     "very deep": (lambda: deep(40), "more than 24 levels deep"),
     "deep without end": (Deep, "more than 24 levels deep"),
-    "many texts": (lambda: ["a"] * 20_000, "beyond the first 16,384"),
+    "many texts": (lambda: ["a"] * 20_000, "more than 1,024 texts"),
+    "many lists": (lambda: [["a"]] * 20_000, "beyond the first 16,384"),
     "long text": (lambda: "x" * 10_000, "single characters of a text beyond the first 4,096"),
     "very long text": (lambda: "x" * 10**6, "characters of a text beyond the first 4,096"),
     "very long bytes": (lambda: bytes(10**6), "characters of a text beyond the first 4,096"),
@@ -259,3 +261,13 @@ def test_an_address_in_memory_is_no_output_however_late_it_stands() -> None:
 
     kept = [Wordy(), Wordy()]
     assert read(kept[0]) == read(kept[1])
+
+
+def test_every_one_of_very_many_texts_counts() -> None:
+    def texts(bit: int, rng: np.random.Generator) -> list[str]:
+        flipped = bit ^ (rng.random() < 1e-3)
+        return ["a"] * 3_000 + ["b" if flipped else "c"]
+
+    verdict = audit(texts, left=0, right=1, claim=ONE, samples=150, seed=1)
+    assert verdict.refuted
+    assert "not examined: single characters of more than 1,024 texts in a list" in verdict.notes

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpverify.auditing.sampling.copies import copier
-from dpverify.auditing.sampling.reading import Raised
+from dpverify.auditing.sampling.parts import Raised
 from dpverify.auditing.search.trials import Calls
 
 Rng = np.random.Generator
