@@ -31,7 +31,7 @@ from dpverify.auditing.procedure.rounds import Progress, Rounds
 from dpverify.auditing.procedure.state import Levels, Method, Plan
 from dpverify.auditing.sampling.copies import copier
 from dpverify.auditing.sampling.drawing import Target, is_vectorized
-from dpverify.auditing.sampling.journal import Chapter, Journal, fingerprint
+from dpverify.auditing.sampling.journal import Chapter, Journal, subject
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.sampling.workers import pool
 from dpverify.auditing.statistics.points import implied_points
@@ -275,7 +275,7 @@ def journal_of(
         return
     rest = {name: value for name, value in named.items() if name not in {"left", "right"}}
     datasets: dict[str, Any] = {name: named[name] for name in ("left", "right") if name in named}
-    with Journal(checkpoint, fingerprint(datasets=datasets, **rest)) as journal:
+    with Journal(checkpoint, subject(datasets=datasets, **rest)) as journal:
         yield journal.chapter()
 
 

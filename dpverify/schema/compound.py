@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.errors import InvalidParameter
-from dpverify.schema.domains import Record, RecordDomain
+from dpverify.schema.domains import Record, RecordDomain, check_domain
 
 _MOST_EXTREMES = 12
 
@@ -74,6 +74,10 @@ class Labeled(_Product):
     x: RecordDomain
     y: RecordDomain
 
+    def __post_init__(self) -> None:
+        for name, domain in self.parts:
+            check_domain(name, domain)
+
     @property
     def parts(self) -> tuple[tuple[str, RecordDomain], ...]:
         return (("x", self.x), ("y", self.y))
@@ -107,6 +111,8 @@ class Table(_Product):
         names = [name for name, _ in self.cells]
         if not names or len(set(names)) < len(names):
             raise InvalidParameter(f"cells={names!r} must be one or more different names")
+        for name, domain in self.cells:
+            check_domain(f"cells[{name!r}]", domain)
 
     @property
     def parts(self) -> tuple[tuple[str, RecordDomain], ...]:

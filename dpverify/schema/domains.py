@@ -54,6 +54,15 @@ class RecordDomain(Protocol):
         return record
 
 
+def check_domain(name: str, value: object) -> None:
+    """Raise unless `value` can say which records are allowed."""
+    if isinstance(value, type) or not callable(getattr(value, "extremes", None)):
+        raise InvalidParameter(
+            f"{name}={short(value)} must say which records are allowed, such as "
+            "Number(low=0, high=1)"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number(RecordDomain):
     """A number with low ≤ value ≤ high; a whole one if `integer`.

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dpverify.errors import InvalidParameter, check_member
+from dpverify.errors import InvalidParameter, check_member, plain_number
 from dpverify.neighbors import Relation
 from dpverify.schema.candidates import Candidate
 from dpverify.schema.changes import Change, Changes, Rows, draw_rows
-from dpverify.schema.domains import RecordDomain, items
+from dpverify.schema.domains import RecordDomain, check_domain, items
 from dpverify.schema.rows import apart
 
 Layout: TypeAlias = Literal["columns", "rows"]
@@ -49,8 +49,9 @@ records differ
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_member("layout", self.layout, ("columns", "rows"))
-        if isinstance(self.length, list):
-            object.__setattr__(self, "length", tuple(self.length))
+        check_domain("record", self.record)
+        length = tuple(self.length) if isinstance(self.length, list) else self.length
+        object.__setattr__(self, "length", plain_number(length))
         adds = self.relation is Relation.ADD_REMOVE
         if self.length is None:
             if adds:

@@ -309,6 +309,15 @@ def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
     ("make", "message"),
     [
         (lambda: Number(low=0, high=math.inf), "high=inf must be finite"),
+        (
+            lambda: Records(record=None, length=2, relation="replace-one"),  # type: ignore[arg-type]
+            "record=None must say which records are allowed",
+        ),
+        (
+            lambda: Labeled(x=Number(low=0, high=1), y=Category),  # type: ignore[arg-type]
+            "y=<class .* must say which records are allowed",
+        ),
+        (lambda: Table(cells=(("a", 3),)), r"cells\['a'\]=3 must say"),  # type: ignore[arg-type]
         (lambda: Number(low=0.5, high=2, integer=True), "low=0.5 must be a whole number"),
         (lambda: Vector(dimension=0, radius=1.0, norm=2), "dimension=0 must"),
         (lambda: Vector(dimension=1, radius=1.0, norm=3), "norm=3 must be one of"),

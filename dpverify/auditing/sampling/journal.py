@@ -289,7 +289,7 @@ def _next_record(file: BinaryIO) -> bytes | None:
     return payload if len(payload) == length and zlib.crc32(payload) == check else None
 
 
-def fingerprint(
+def subject(
     mechanism: Target, datasets: Mapping[str, object], **rest: object
 ) -> dict[str, str]:
     """What an audit is of, in texts that differ where audits do."""

@@ -179,13 +179,6 @@ def insert_gradients(model: Any, rows: Floats) -> None:  # noqa: ANN401
         at += p.numel()
 
 
-def weights_of(model: Any) -> Floats:  # noqa: ANN401
-    """All weights that are trained, flat."""
-    torch = torch_or_refusal()
-    flat = torch.cat([p.detach().reshape(-1) for p in model.parameters() if p.requires_grad])
-    return np.asarray(flat.cpu().numpy(), dtype=np.float64)
-
-
 @contextmanager
 def without_hooks(model: Any) -> Iterator[None]:  # noqa: ANN401
     """While Opacus does not keep gradients of samples: what is looked at is no part of training."""
