@@ -1,15 +1,16 @@
 """What the data must satisfy, as the caller declares it; never read off the data."""
 
 import math
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dpverify.arrays import Floats
 from dpverify.errors import (
     InvalidParameter,
+    check_flag,
     check_positive,
     check_real,
     plain_number,
@@ -30,9 +31,10 @@ _BLOCK = 1 << 15  # entries looked at at once
 class Bounds:
     """Declared bounds on the data: the norm of every row, and the labels.
 
-    ‖x‖₂ ≤ `norm` for every row x, and labels from the set `labels` or within ±`label_bound`.
+    ‖x‖₂ ≤ `norm` for every row x, and labels from the set `labels` or within ±`label_bound`. Where
+    they are `weighted`, each label comes with a weight in [0, 1], as `weighted_labels` pairs them.
 
-    Privacy constants are computed from these three numbers and nothing else. No rows at all are
+    Privacy constants are computed from these numbers and nothing else. No rows at all are
     data like any other, since they are neighbors of one row. A refusal names the bound and never
     the record that breaks it.
 
@@ -45,9 +47,11 @@ class Bounds:
     norm: float
     labels: tuple[float, ...] | None = None
     label_bound: float | None = None
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         settle_fields(self)
+        check_flag("weighted", self.weighted)
         check_positive("norm", self.norm)
         if self.labels is not None:
             object.__setattr__(self, "labels", plain_number(tuple(self.labels)))
@@ -68,6 +72,10 @@ class Bounds:
         if self.labels is not None:
             return max(abs(float(label)) for label in self.labels)
         return math.inf if self.label_bound is None else float(self.label_bound)
+
+    def unweighted(self) -> "Bounds":
+        """The same for labels without weights."""
+        return replace(self, weighted=False) if self.weighted else self
 
     def check(self, X: ArrayLike, y: ArrayLike) -> None:  # noqa: N803
         """Refuse data outside the bounds, in one sentence."""
@@ -94,6 +102,10 @@ class Bounds:
         entries below 2^-400 of it are taken for 0, so that products of them do not underflow.
         Both look at one record at a time.
         """
+        if self.weighted:
+            own, weights = split_labels(y)
+            rows, labels = self.unweighted().prepare(X, own, clip=clip)
+            return rows, weighted_labels(labels, _shares(weights, clip=clip))
         rows, labels = real_matrix("X", X), numbers("y", y)
         if len(rows) != len(labels):
             raise InvalidParameter(
@@ -157,6 +169,35 @@ def prepared_chunks(chunks: Chunks, bounds: Bounds, *, clip: bool) -> Chunks:
     change = PreparedBlock(bounds, clip)
     found = chunks if chunks.changes[-1:] == (change,) else chunks.map(change)
     return found if chunks.sizes is not None else found.checked()
+
+
+def weighted_labels(labels: ArrayLike, weights: ArrayLike) -> NDArray[Any]:
+    """Each label with its weight, as one array that can be cut.
+
+    >>> weighted_labels([1.0, -1.0], [0.5, 1.0])["weight"].tolist()
+    [0.5, 1.0]
+    """
+    own = np.asarray(labels)
+    pairs = np.empty(len(own), [("label", own.dtype), ("weight", np.float64)])
+    pairs["label"], pairs["weight"] = own, weights
+    return pairs
+
+
+def split_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Labels and weights of weighted labels; or refuse what is none."""
+    pairs = np.asarray(y)
+    if pairs.dtype.names != ("label", "weight"):
+        raise InvalidParameter(f"y of type {pairs.dtype} must be weighted labels")
+    return pairs["label"], pairs["weight"]
+
+
+def _shares(weights: ArrayLike, *, clip: bool) -> Floats:
+    found = numbers("weights of y", weights)
+    if not clip and ((found < 0.0) | (found > 1.0)).any():
+        raise InvalidParameter(
+            "every weight of y must lie between 0 and 1, or be clipped (clip=True)"
+        )
+    return np.clip(found, 0.0, 1.0)
 
 
 def _row_blocks(shape: tuple[int, ...]) -> list[slice]:

@@ -30,6 +30,7 @@ from solvers.minimize.problem import Problem, Solution
 from solvers.privacy.noise import LastNoise, LinearNoise
 from solvers.privacy.objective_rules import Charge, ObjectiveRule, Setting
 from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_LIMIT as LIMIT
+from solvers.privacy.weights import for_weights
 
 Budget: TypeAlias = PureDP | ApproxDP
 
@@ -141,6 +142,7 @@ class ObjectivePerturbation:
             assumes = (*dict.fromkeys((*drawn, *last)), *accurate, EXPONENTIAL_ACCURACY)
         if not (self.problem.plain and self.problem.loss.twice_differentiable):
             assumes = (*assumes, f"{theorem.name}, in the limit: {LIMIT.name}")
+        assumes = (*assumes, *for_weights(self.problem.bounds, theorem))
         return Claim(self.budget, self.relation, theorem, assumes)
 
     def tolerance(self, dimension: int) -> float:

@@ -21,6 +21,7 @@ from solvers.estimators.declarations import (
     generator,
     in_batches,
     weight_shares,
+    with_weights,
 )
 from solvers.estimators.standardizer import (
     center_and_half,
@@ -127,7 +128,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         moments = BoundedMoments(
             budget=declared.budget, relation=declared.relation, groups=len(classes)
         )
-        claim = moments.claim
+        claim = with_weights(moments.claim, self.weight_bound)
         if batch:
             claim = in_batches(claim, None if first else self.claim_)
         data = (scaled, indices) if shares is None else (scaled, indices, shares)

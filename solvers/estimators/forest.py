@@ -21,6 +21,7 @@ from solvers.estimators.declarations import (
     generator,
     in_batches,
     weight_shares,
+    with_weights,
 )
 from solvers.estimators.standardizer import center_and_half, feature_bounds, within_one
 from solvers.random_trees import LeafCounts, RandomTrees
@@ -147,7 +148,7 @@ class PrivateForest(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  #
             budget=declared.budget,
             relation=declared.relation,
         )
-        claim = counting.claim
+        claim = with_weights(counting.claim, self.weight_bound)
         if batch:
             claim = in_batches(claim, None if first else self.claim_)
         data = (scaled, indices) if shares is None else (scaled, indices, shares)

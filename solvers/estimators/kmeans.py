@@ -17,6 +17,7 @@ from solvers.estimators.declarations import (
     PrivateEstimator,
     generator,
     weight_shares,
+    with_weights,
 )
 from solvers.estimators.standardizer import center_and_half, feature_bounds, within_one
 from solvers.lloyd import Lloyd
@@ -105,7 +106,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         middle, self._half = center_and_half(low, high)
         self.cluster_centers_: Floats = middle + self._half * lloyd.centers(released)[0]
         self.n_iter_ = int(self.max_iter)
-        self.claim_ = lloyd.claim
+        self.claim_ = with_weights(lloyd.claim, self.weight_bound)
         return self
 
     def _declared_start(self, low: Floats, high: Floats) -> Floats | None:

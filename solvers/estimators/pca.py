@@ -22,6 +22,7 @@ from solvers.estimators.declarations import (
     generator,
     scores,
     weight_shares,
+    with_weights,
 )
 from solvers.second_moments import SecondMoments
 
@@ -117,7 +118,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         released = moments.sample(prepared, 1, rng=rng)
         counted = declared.relation is Relation.REPLACE_ONE and self.weight_bound is None
         self._learn(moments, released, rows, len(prepared) if counted else None)
-        self.claim_ = moments.claim
+        self.claim_ = with_weights(moments.claim, self.weight_bound)
         return self
 
     def _check_components(self) -> None:

@@ -3,10 +3,9 @@
 Features z in [−1, 1] are rounded towards zero to multiples of 2^-20, so that sums of z and of z²
 are exact. A record that is added or removed moves (z, z²) of each feature by at most 2 in ℓ1 and
 √2 in ℓ2, and the count by 1. One that is replaced moves (z, z²) by at most 9/4 in ℓ1 and 2 in ℓ2;
-the count is then public. [proofs/bounded_moments.py] Of records in groups, such as classes, each
+the count is then public. Of records in groups, such as classes, each
 group has its moments, and a record that is replaced may leave one group and join another: that is
-one record less and one more. Weights in [0, 1] move nothing further: what a record of weight u
-adds lies between nothing and what one of weight 1 adds, and the length of a difference is convex.
+one record less and one more. Weights in [0, 1] move nothing further. [proofs/bounded_moments.py]
 """
 
 import math
