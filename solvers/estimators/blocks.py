@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.arrays import Ints
+from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter
-from solvers.bounds import numbers, split_labels, weighted_labels
+from solvers.bounds import numbers, real_matrix, split_labels, weighted_labels
 from solvers.chunks import ROWS, Block, Chunks
 from solvers.estimators.declarations import DENSE, Declaration, Rows
+from solvers.estimators.standardizer import within_one
 
 
 def check_chunked(y: object) -> None:
@@ -49,10 +50,26 @@ def check_no_weights(sample_weight: object, weight_bound: float | None) -> None:
         )
 
 
-def read_chunks(model: Any, chunks: Chunks, rows: Rows, declared: Declaration) -> Chunks:  # noqa: ANN401
-    """The chunks after a pass in which every record was found within its bounds."""
+def read_chunks(
+    model: Any,  # noqa: ANN401
+    chunks: Chunks,
+    rows: Rows | None,
+    declared: Declaration,
+    *,
+    reset: bool = True,
+) -> Chunks:
+    """The chunks after a pass in which every record was found within its bounds.
+
+    Where `rows` are None no column is added. Without `reset` the columns must be as many as those
+    that the model knows.
+    """
     features = chunks.source.columns
-    found = chunks.map(_itself, width=rows.width(features)).checked()
+    if not reset and features != model.n_features_in_:
+        raise InvalidParameter(
+            f"X has {features} columns; there must be {model.n_features_in_}, as before"
+        )
+    width = features if rows is None else rows.width(features)
+    found = chunks.map(_itself, width=width).checked()
     if len(found) < declared.least_records:
         raise InvalidParameter(f"X has {len(found)} rows; there must be {declared.least_records}")
     model.n_features_in_ = features
@@ -131,6 +148,23 @@ class TargetBlock:
                 )
             targets = np.maximum(targets, 0.0)
         return self.rows.prepare(block[0], targets, label_bound=self.label_bound)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoxBlock:
+    """Features moved from [low, high] to [−1, 1]; and the number of each record's class, if any."""
+
+    low: Floats
+    high: Floats
+    clip: bool
+    classes: NDArray[Any] | None = None
+
+    def __call__(self, block: Block) -> Block:
+        rows = real_matrix("X", block[0])
+        scaled = within_one(rows, self.low, self.high, clip=self.clip)
+        if self.classes is None:
+            return scaled, np.zeros(len(rows))
+        return scaled, encoded(block[1], self.classes)
 
 
 @dataclass(frozen=True, slots=True)
