@@ -122,19 +122,25 @@ class Bounds:
         for part in _row_blocks(rows.shape):
             block = rows[part]
             sizes = np.abs(block)
-            lengths = _norms(block, sizes)
+            lengths = _norms(block, sizes, bound)
             if not clip and (lengths > bound * (1.0 + _SLACK)).any():
                 raise InvalidParameter(
                     f"the norm of every row of X must be at most norm={self.norm!r}, or be clipped "
                     "(clip=True)"
                 )
             long = lengths > certain
-            small = sizes < _SMALL * bound
-            if not long.any() and not (small & (sizes > 0.0)).any():
+            small = _has_small(sizes, bound) and bool(
+                ((sizes < _SMALL * bound) & (sizes > 0.0)).any()
+            )
+            if not long.any() and not small:
                 continue
             scaled = rows.copy() if scaled is rows else scaled
-            scaled[part] = np.where(small, 0.0, block)
-            scaled[part][long] *= (certain / lengths[long])[:, None]
+            if small:
+                scaled[part] = np.where(sizes < _SMALL * bound, 0.0, block)
+            if long.all():
+                scaled[part] *= (certain / lengths)[:, None]
+            else:
+                scaled[part][long] *= (certain / lengths[long])[:, None]
         return scaled
 
     def _labels(self, labels: Floats, *, clip: bool) -> Floats:
@@ -169,6 +175,19 @@ def prepared_chunks(chunks: Chunks, bounds: Bounds, *, clip: bool) -> Chunks:
     change = PreparedBlock(bounds, clip)
     found = chunks if chunks.changes[-1:] == (change,) else chunks.map(change)
     return found if chunks.sizes is not None else found.checked()
+
+
+class Obeying(tuple[Floats, Floats]):  # noqa: SLOT001  # a tuple with a field needs a dictionary
+    """Features and labels that are known to obey some bounds: no second look is taken at them."""
+
+    bounds: Bounds
+
+    @classmethod
+    def of(cls, arrays: tuple[Floats, Floats], bounds: Bounds) -> "Obeying":
+        """What was prepared for bounds that are no wider than these."""
+        found = cls(arrays)
+        found.bounds = bounds
+        return found
 
 
 def weighted_labels(labels: ArrayLike, weights: ArrayLike) -> NDArray[Any]:
@@ -207,12 +226,26 @@ def _row_blocks(shape: tuple[int, ...]) -> list[slice]:
     return [slice(first, first + step) for first in range(0, n, step)]
 
 
-def _norms(rows: Floats, sizes: Floats) -> Floats:
-    """‖row‖₂ of each row of entries that have the `sizes`, without overflow or underflow."""
-    # In rows' own order, so that a norm depends on its row alone, to the last bit.
+def _has_small(sizes: Floats, bound: float) -> bool:
+    """Whether some entry is tiny, or 0."""
+    return not sizes.min(initial=bound) >= _SMALL * bound
+
+
+def _norms(rows: Floats, sizes: Floats, bound: float) -> Floats:
+    """‖row‖₂ of each row of entries that have the `sizes`, without overflow.
+
+    Rows that are tiny beside the bound may be taken for shorter. In rows' own order, so that a norm
+    depends on its row alone, to the last bit.
+    """
     rows = np.ascontiguousarray(rows)
+    if _SMALL < bound < 1.0 / _SMALL:
+        with np.errstate(over="ignore"):
+            squares = np.einsum("ij,ij->i", rows, rows)
+        if np.isfinite(squares).all():
+            plain: Floats = np.sqrt(squares)
+            return plain
     largest = sizes.max(axis=1)
-    # A power of two, so that scaling is exact; tiny rows may underflow and be taken for shorter.
+    # A power of two, so that scaling is exact, and the norm the same where both ways are open.
     scale = np.ldexp(1.0, np.frexp(np.where(largest > 0.0, largest, 1.0))[1] - 1)
     shares = rows / scale[:, None]
     lengths: Floats = np.sqrt(np.einsum("ij,ij->i", shares, shares)) * scale
@@ -242,6 +275,8 @@ def _real(name: str, value: ArrayLike) -> Floats:
     if array.dtype.kind not in "biuf":
         raise InvalidParameter(f"{name} of type {array.dtype} must hold real numbers")
     floats = array.astype(np.float64, copy=False)
-    if not np.isfinite(floats).all():
+    with np.errstate(all="ignore"):  # a sum is finite only if all entries are, and is fast
+        total = floats.sum()
+    if not np.isfinite(total) and not np.isfinite(floats).all():
         raise InvalidParameter(f"{name} must be finite: it has NaN or infinite entries")
     return floats

@@ -105,7 +105,8 @@ class ObjectivePerturbation:
         return PureDP(epsilon=epsilon)
 
     def setting(self, dimension: int | None) -> Setting:
-        """All that the privacy of b depends on."""
+        """All that the privacy of b depends on; the whole space is the same in any dimension."""
+        unbounded = isinstance(self.problem.domain, WholeSpace)
         return Setting(
             loss=self.problem.loss,
             bounds=self.problem.bounds,
@@ -113,7 +114,7 @@ class ObjectivePerturbation:
             relation=self.relation,
             rule=self.rule,
             domain=self.problem.domain,
-            dimension=dimension,
+            dimension=None if unbounded else dimension,
         )
 
     def noise(self, dimension: int | None = None) -> LinearNoise:

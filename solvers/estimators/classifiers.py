@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from dpverify.arrays import Floats, Ints
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
@@ -131,7 +131,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         probabilities: Floats = np.divide(shares, total, out=flat, where=total > 0.0)
         return probabilities
 
-    def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
         """The classes, and for each record the number of its own."""
         if self.classes is None and len(labels):
             with warnings.catch_warnings():
@@ -142,7 +142,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             if self.classes is not None:
                 raise InvalidParameter(f"classes={self.classes!r} must be at least two")
             raise InvalidParameter("classes=None must be declared: y has one class only, or none")
-        return classes, encoded(labels, classes)
+        return classes, encoded(labels, classes).astype(np.float64)
 
     def _chosen(
         self, classes: int, declared: Declaration, rows: Floats | Chunks

@@ -21,7 +21,7 @@ from dpverify.errors import (
 )
 from dpverify.waiting import telling
 from solvers import defaults
-from solvers.bounds import Bounds, Data
+from solvers.bounds import Bounds, Data, Obeying
 from solvers.chunks import Chunks
 from solvers.descent import DescentSetting, Output
 from solvers.domains import Ball, Domain, WholeSpace
@@ -166,8 +166,15 @@ class LinearModel(PrivateEstimator, ABC):
 
 
 @telling("fitting")
-def fit_weights(request: FitRequest, data: Data, *, rng: np.random.Generator) -> Fitted:
-    """Fit by the request's method; a number of records that is public must be the true one."""
+def fit_weights(
+    request: FitRequest, data: tuple[Floats, Floats] | Chunks, *, rng: np.random.Generator
+) -> Fitted:
+    """Fit by the request's method; a number of records that is public must be the true one.
+
+    Data that are no chunks were prepared: they obey the request's bounds.
+    """
+    if not isinstance(data, Chunks):
+        data = Obeying.of(data, request.bounds)
     if request.records is not None:
         defaults.public_records(request.records, request.declared.relation, shape_of(data)[0])
     return _FITS[request.method](request, data, rng)

@@ -22,7 +22,7 @@ from dpverify.errors import (
     check_positive,
     settle_fields,
 )
-from solvers.bounds import Bounds, Data, prepared_chunks
+from solvers.bounds import Bounds, Data, Obeying, prepared_chunks
 from solvers.chunks import Block, Chunks
 from solvers.domains import Domain, Simplex, WholeSpace
 from solvers.losses.base import Loss
@@ -118,7 +118,10 @@ class Problem:
             raise InvalidParameter(
                 f"data={type(data).__name__} must be a pair: features (n, d) and labels (n)"
             )
-        features, labels = self.bounds.prepare(*data, clip=clip)
+        if isinstance(data, Obeying) and data.bounds == self.bounds:
+            features, labels = data
+        else:
+            features, labels = self.bounds.prepare(*data, clip=clip)
         self.domain.check_dimension(features.shape[1])
         return features, labels
 
