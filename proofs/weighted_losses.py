@@ -18,7 +18,6 @@ from flint import arb, ctx
 
 from dpverify.balls import ball
 from dpverify.theorems import Step
-from proofs.objective_perturbation_logistic import OBJECTIVE_PERTURBATION_LOGISTIC
 from proofs.support.checks import VACUOUS, at_most, every, provided
 from proofs.support.form import Clause, Proof
 from proofs.support.logistic import noise_at
@@ -29,6 +28,7 @@ from solvers.privacy.objective_deltas import logistic_epsilon
 from solvers.privacy.theorems import (
     OBJECTIVE_PERTURBATION,
     OBJECTIVE_PERTURBATION_GAUSSIAN,
+    OBJECTIVE_PERTURBATION_LOGISTIC,
     OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN,
     OBJECTIVE_PERTURBATION_REPLACED,
     OBJECTIVE_PERTURBATION_SOFTMAX,

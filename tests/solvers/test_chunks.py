@@ -413,7 +413,7 @@ def test_a_bad_last_chunk_of_bounded_features_is_refused_before_noise_is_drawn(
 def test_lloyd_looks_at_all_chunks_before_it_draws() -> None:
     rows = np.full((10, 1), 0.5)
     rows[-1] = 2.0
-    lloyd = Lloyd(start=[[0.0]], budget=APPROX, relation="add-remove", steps=2)
+    lloyd = Lloyd(start=[[0.0]], budget=APPROX, relation=dpv.Relation.ADD_REMOVE, steps=2)
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
     with pytest.raises(InvalidParameter, match="must be rows of 1 numbers"):
