@@ -1,6 +1,6 @@
 """Private learning beside its peers, on the same splits: who is first in each cell.
 
-    python benchmarks/learning.py [--part breast,wine] [--seconds 600] [--results FILE]
+    python benchmarks/learning.py [--part breast,wine] [--epsilons 1] [--splits 5] [--seconds 600]
 
 A cell is a data set, ε, and a pure budget or δ = 1e-5; its figure is the mean over seeded splits of
 80 % to 20 %, with its standard error: accuracy in percent, or 100·R² for regressions.
@@ -143,24 +143,36 @@ def peer(data: Data, cell: Cell, tool: str, seeds: Sequence[int]) -> list[float]
         return learning_peers.accuracies(script.get(tool, "with_opacus.py"), case, setting, LIMIT)
 
 
-def cells(names: Sequence[str]) -> list[Cell]:
+@dataclass(frozen=True)
+class Plan:
+    """Which ε are asked for, on how many splits at most, and until when."""
+
+    epsilons: Sequence[float] = EPSILONS
+    splits: int = MANY
+    until: float = math.inf
+
+    def seeds(self, data: Data, tool: str) -> range:
+        many = SEEDS.get(data.name, MANY)
+        return range(min(self.splits, FEWER.get((data.name, tool.split(",", maxsplit=1)[0]), many)))
+
+
+def cells(names: Sequence[str], epsilons: Sequence[float] = EPSILONS) -> list[Cell]:
     return [
         Cell(name, pure, epsilon)
         for name in names
         for pure in (True, False)
-        for epsilon in EPSILONS
+        for epsilon in epsilons
     ]
 
 
-def fill(results: Results, data: Data, tools: Callable[[str], bool], until: float) -> bool:
+def fill(results: Results, data: Data, tools: Callable[[str], bool], plan: Plan) -> bool:
     """Compute what is missing of one data set; whether time was left for all of it."""
-    many = SEEDS.get(data.name, MANY)
-    for cell, tool in asked(data, tools):
-        seeds = range(FEWER.get((data.name, tool.split(",")[0]), many))
+    for cell, tool in asked(data, tools, plan):
+        seeds = plan.seeds(data, tool)
         left = results.missing(cell, tool, seeds)
         if not left:
             continue
-        if time.monotonic() > until:
+        if time.monotonic() > plan.until:
             return False
         if tool.startswith(OURS):
             for seed in left:
@@ -172,9 +184,9 @@ def fill(results: Results, data: Data, tools: Callable[[str], bool], until: floa
     return True
 
 
-def asked(data: Data, tools: Callable[[str], bool]) -> Iterator[tuple[Cell, str]]:
+def asked(data: Data, tools: Callable[[str], bool], plan: Plan) -> Iterator[tuple[Cell, str]]:
     """Every cell of a data set, with each of the tools that are wanted."""
-    for cell in cells([data.name]):
+    for cell in cells([data.name], plan.epsilons):
         for tool in filter(tools, cell.tools(classes=data.classes)):
             yield cell, tool
 
@@ -199,7 +211,8 @@ def best_rate(results: Results, cell: Cell) -> str:
     names = opacus(classes=cell.data not in learning_data.REGRESSIONS)
     if not all(results.found.get((cell, name)) for name in names):
         return "–"
-    return told(results, cell, max(names, key=lambda name: summary(results.found[cell, name])[0]))
+    best = max(names, key=lambda name: summary(results.found[cell, name])[0])
+    return f"{told(results, cell, best)} ({len(results.found[cell, best])} splits)"
 
 
 def verdict(results: Results, cell: Cell) -> str:
@@ -261,6 +274,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--part", default=",".join(learning_data.NAMES), help="data, by commas")
+    parser.add_argument("--epsilons", default=",".join(map(str, EPSILONS)), help="ε, by commas")
+    parser.add_argument("--splits", type=int, default=MANY, help="at most so many of each")
     parser.add_argument("--seconds", type=float, default=math.inf, help="start nothing after that")
     parser.add_argument("--results", type=Path, default=Path("learning.jsonl"), metavar="FILE")
     parser.add_argument("--adult", type=Path, default=ADULT, help="adult.csv.gz")
@@ -268,7 +283,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--table", action="store_true", help="only print what is in FILE")
     given = parser.parse_args(arguments)
     names = [name for name in given.part.split(",") if name in learning_data.NAMES]
-    until = time.monotonic() + given.seconds
+    plan = Plan(
+        epsilons=[float(each) for each in given.epsilons.split(",")],
+        splits=given.splits,
+        until=time.monotonic() + given.seconds,
+    )
     results = Results(given.results)
     if not given.table:
         warnings.simplefilter("ignore")
@@ -280,7 +299,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             say(f"{name}: {size}")
         rounds = ROUNDS[:1] if given.without_peers else ROUNDS
         pairs = [(data, tools) for tools in rounds for data in loaded.values() if data]
-        if not all(fill(results, data, tools, until) for data, tools in pairs):
+        if not all(fill(results, data, tools, plan) for data, tools in pairs):
             say("the time is up; the same command goes on")
     print(table(results, names))
 

@@ -109,10 +109,10 @@ def check_positive(name: str, value: object) -> None:
         raise InvalidParameter(f"{name}={shown(value)} must be positive and finite")
 
 
-def check_count(name: str, value: object) -> None:
-    """Raise unless `value` is a whole number, at least 1."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InvalidParameter(f"{name}={shown(value)} must be a whole number, at least 1")
+def check_count(name: str, value: object, *, least: int = 1) -> None:
+    """Raise unless `value` is a whole number, at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InvalidParameter(f"{name}={shown(value)} must be a whole number, at least {least}")
 
 
 def as_real(name: str, value: object) -> float:

@@ -1,15 +1,16 @@
 """What the data must satisfy, as the caller declares it; never read off the data."""
 
 import math
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dpverify.arrays import Floats
 from dpverify.errors import (
     InvalidParameter,
+    check_flag,
     check_positive,
     check_real,
     plain_number,
@@ -30,9 +31,10 @@ _BLOCK = 1 << 15  # entries looked at at once
 class Bounds:
     """Declared bounds on the data: the norm of every row, and the labels.
 
-    ‖x‖₂ ≤ `norm` for every row x, and labels from the set `labels` or within ±`label_bound`.
+    ‖x‖₂ ≤ `norm` for every row x, and labels from the set `labels` or within ±`label_bound`. Where
+    they are `weighted`, each label comes with a weight in [0, 1], as `weighted_labels` pairs them.
 
-    Privacy constants are computed from these three numbers and nothing else. No rows at all are
+    Privacy constants are computed from these numbers and nothing else. No rows at all are
     data like any other, since they are neighbors of one row. A refusal names the bound and never
     the record that breaks it.
 
@@ -45,9 +47,11 @@ class Bounds:
     norm: float
     labels: tuple[float, ...] | None = None
     label_bound: float | None = None
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         settle_fields(self)
+        check_flag("weighted", self.weighted)
         check_positive("norm", self.norm)
         if self.labels is not None:
             object.__setattr__(self, "labels", plain_number(tuple(self.labels)))
@@ -68,6 +72,10 @@ class Bounds:
         if self.labels is not None:
             return max(abs(float(label)) for label in self.labels)
         return math.inf if self.label_bound is None else float(self.label_bound)
+
+    def unweighted(self) -> "Bounds":
+        """The same for labels without weights."""
+        return replace(self, weighted=False) if self.weighted else self
 
     def check(self, X: ArrayLike, y: ArrayLike) -> None:  # noqa: N803
         """Refuse data outside the bounds, in one sentence."""
@@ -94,6 +102,10 @@ class Bounds:
         entries below 2^-400 of it are taken for 0, so that products of them do not underflow.
         Both look at one record at a time.
         """
+        if self.weighted:
+            own, weights = split_labels(y)
+            rows, labels = self.unweighted().prepare(X, own, clip=clip)
+            return rows, weighted_labels(labels, _shares(weights, clip=clip))
         rows, labels = real_matrix("X", X), numbers("y", y)
         if len(rows) != len(labels):
             raise InvalidParameter(
@@ -110,19 +122,25 @@ class Bounds:
         for part in _row_blocks(rows.shape):
             block = rows[part]
             sizes = np.abs(block)
-            lengths = _norms(block, sizes)
+            lengths = _norms(block, sizes, bound)
             if not clip and (lengths > bound * (1.0 + _SLACK)).any():
                 raise InvalidParameter(
                     f"the norm of every row of X must be at most norm={self.norm!r}, or be clipped "
                     "(clip=True)"
                 )
             long = lengths > certain
-            small = sizes < _SMALL * bound
-            if not long.any() and not (small & (sizes > 0.0)).any():
+            small = _has_small(sizes, bound) and bool(
+                ((sizes < _SMALL * bound) & (sizes > 0.0)).any()
+            )
+            if not long.any() and not small:
                 continue
             scaled = rows.copy() if scaled is rows else scaled
-            scaled[part] = np.where(small, 0.0, block)
-            scaled[part][long] *= (certain / lengths[long])[:, None]
+            if small:
+                scaled[part] = np.where(sizes < _SMALL * bound, 0.0, block)
+            if long.all():
+                scaled[part] *= (certain / lengths)[:, None]
+            else:
+                scaled[part][long] *= (certain / lengths[long])[:, None]
         return scaled
 
     def _labels(self, labels: Floats, *, clip: bool) -> Floats:
@@ -159,6 +177,48 @@ def prepared_chunks(chunks: Chunks, bounds: Bounds, *, clip: bool) -> Chunks:
     return found if chunks.sizes is not None else found.checked()
 
 
+class Obeying(tuple[Floats, Floats]):  # noqa: SLOT001  # a tuple with a field needs a dictionary
+    """Features and labels that are known to obey some bounds: no second look is taken at them."""
+
+    bounds: Bounds
+
+    @classmethod
+    def of(cls, arrays: tuple[Floats, Floats], bounds: Bounds) -> "Obeying":
+        """What was prepared for bounds that are no wider than these."""
+        found = cls(arrays)
+        found.bounds = bounds
+        return found
+
+
+def weighted_labels(labels: ArrayLike, weights: ArrayLike) -> NDArray[Any]:
+    """Each label with its weight, as one array that can be cut.
+
+    >>> weighted_labels([1.0, -1.0], [0.5, 1.0])["weight"].tolist()
+    [0.5, 1.0]
+    """
+    own = np.asarray(labels)
+    pairs = np.empty(len(own), [("label", own.dtype), ("weight", np.float64)])
+    pairs["label"], pairs["weight"] = own, weights
+    return pairs
+
+
+def split_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Labels and weights of weighted labels; or refuse what is none."""
+    pairs = np.asarray(y)
+    if pairs.dtype.names != ("label", "weight"):
+        raise InvalidParameter(f"y of type {pairs.dtype} must be weighted labels")
+    return pairs["label"], pairs["weight"]
+
+
+def _shares(weights: ArrayLike, *, clip: bool) -> Floats:
+    found = numbers("weights of y", weights)
+    if not clip and ((found < 0.0) | (found > 1.0)).any():
+        raise InvalidParameter(
+            "every weight of y must lie between 0 and 1, or be clipped (clip=True)"
+        )
+    return np.clip(found, 0.0, 1.0)
+
+
 def _row_blocks(shape: tuple[int, ...]) -> list[slice]:
     """Rows in blocks that stay in cache."""
     n, d = shape
@@ -166,12 +226,26 @@ def _row_blocks(shape: tuple[int, ...]) -> list[slice]:
     return [slice(first, first + step) for first in range(0, n, step)]
 
 
-def _norms(rows: Floats, sizes: Floats) -> Floats:
-    """‖row‖₂ of each row of entries that have the `sizes`, without overflow or underflow."""
-    # In rows' own order, so that a norm depends on its row alone, to the last bit.
+def _has_small(sizes: Floats, bound: float) -> bool:
+    """Whether some entry is tiny, or 0."""
+    return not sizes.min(initial=bound) >= _SMALL * bound
+
+
+def _norms(rows: Floats, sizes: Floats, bound: float) -> Floats:
+    """‖row‖₂ of each row of entries that have the `sizes`, without overflow.
+
+    Rows that are tiny beside the bound may be taken for shorter. In rows' own order, so that a norm
+    depends on its row alone, to the last bit.
+    """
     rows = np.ascontiguousarray(rows)
+    if _SMALL < bound < 1.0 / _SMALL:
+        with np.errstate(over="ignore"):
+            squares = np.einsum("ij,ij->i", rows, rows)
+        if np.isfinite(squares).all():
+            plain: Floats = np.sqrt(squares)
+            return plain
     largest = sizes.max(axis=1)
-    # A power of two, so that scaling is exact; tiny rows may underflow and be taken for shorter.
+    # A power of two, so that scaling is exact, and the norm the same where both ways are open.
     scale = np.ldexp(1.0, np.frexp(np.where(largest > 0.0, largest, 1.0))[1] - 1)
     shares = rows / scale[:, None]
     lengths: Floats = np.sqrt(np.einsum("ij,ij->i", shares, shares)) * scale
@@ -201,6 +275,8 @@ def _real(name: str, value: ArrayLike) -> Floats:
     if array.dtype.kind not in "biuf":
         raise InvalidParameter(f"{name} of type {array.dtype} must hold real numbers")
     floats = array.astype(np.float64, copy=False)
-    if not np.isfinite(floats).all():
+    with np.errstate(all="ignore"):  # a sum is finite only if all entries are, and is fast
+        total = floats.sum()
+    if not np.isfinite(total) and not np.isfinite(floats).all():
         raise InvalidParameter(f"{name} must be finite: it has NaN or infinite entries")
     return floats

@@ -110,8 +110,10 @@ class Chunks:
 
     def checked(self) -> "Chunks":
         """The same after a first pass, in which every block is read and nothing is released."""
-        sizes = tuple(self._results(_size, None, "checking"))
-        return replace(self, sizes=sizes)
+        sizes: list[int] = []
+        with waiting(lambda: f"checking, {sum(sizes):,} records"):
+            sizes.extend(self.source.run(self._work(_size), None))
+        return replace(self, sizes=tuple(sizes))
 
     def total(self, function: Callable[..., Any], extras: Sequence[Any] | None = None) -> Any:  # noqa: ANN401
         """Σ function(block), or function(block, extra), over all blocks, in their order.
@@ -136,12 +138,20 @@ class Chunks:
     def _results(
         self, function: Callable[..., Any], extras: Sequence[Any] | None, what: str
     ) -> Iterator[Any]:
-        work, done = _Work(self.changes, function, self.source.columns), [0]
-        of = "" if self.sizes is None else f" of {len(self.sizes)}"
-        with waiting(lambda: f"{what}, {done[0]}{of} chunks"):
-            for result in self.source.run(work, extras):
-                done[0] += 1
+        done = 0
+
+        def so_far() -> str:
+            if self.sizes is None:
+                return f"{what}, {done} chunks"
+            return f"{what}, {sum(self.sizes[:done]):,} of {len(self):,} records"
+
+        with waiting(so_far):
+            for result in self.source.run(self._work(function), extras):
+                done += 1
                 yield result
+
+    def _work(self, function: Callable[..., Any]) -> "_Work":
+        return _Work(self.changes, function, self.source.columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from solvers.bounds import Bounds, Data, prepared_chunks
 from solvers.chunks import Chunks
 from solvers.domains import Domain
 from solvers.losses import Loss
+from solvers.losses.softmax import classes_of
 from solvers.privacy.clipped_sums import (
     ELEMENTWISE,
     FARTHEST,
@@ -34,9 +35,9 @@ from solvers.privacy.clipped_sums import (
     ClippedSums,
     Wholes,
     ceil_log2,
-    classes_of,
 )
 from solvers.privacy.noise import Kind, StepNoise
+from solvers.privacy.weights import WEIGHTS_BELONG
 
 Output: TypeAlias = Literal["average", "last"]
 
@@ -236,7 +237,9 @@ def assumptions(setting: DescentSetting, kind: Kind) -> tuple[str, ...]:
     drawn = StepNoise(
         kind=kind, scale=1.0, sensitivity=1.0, dimension=2, arithmetic=setting.arithmetic
     ).assumes
-    return drawn if setting.arithmetic == "real" else (*drawn, ELEMENTWISE)
+    # Each record's weighted gradient is clipped, so that weights change no sensitivity.
+    weights = (WEIGHTS_BELONG,) if setting.bounds.weighted else ()
+    return (*drawn, *weights) if setting.arithmetic == "real" else (*drawn, ELEMENTWISE, *weights)
 
 
 def above(value: float) -> float:

@@ -15,10 +15,12 @@ from dpverify.errors import InvalidParameter, check_count, check_draw, settle_fi
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
 from solvers.bounds import numbers, real_matrix
+from solvers.chunks import Block, Chunks
 from solvers.privacy.clipped_sums import Wholes, ceil_log2, exact_zeros
 from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, composition_of, noise_ratio
 
 Weighted: TypeAlias = tuple[ArrayLike, ArrayLike]  # records, and the weight of each in [0, 1]
+Records: TypeAlias = ArrayLike | Weighted | Chunks  # chunks have labels, which play no part
 
 _BITS = 20  # of records, and of weights
 _BLOCK = 1 << 12  # records: block·2^(20 + 20) ≤ 2^53
@@ -42,7 +44,7 @@ class Lloyd:
     New centers are post-processing: the noisy mean of a cluster, nearer to the old center the less
     its noisy count stands out of the noise; one that does not starts again beside the largest.
 
-    Data are records, or a pair of records and their weights in [0, 1], which count as much.
+    Data are records, in memory or in chunks, or a pair of records and their weights in [0, 1].
 
     A sample is an array (size, steps, k·(d + 1)) of all that was released; `centers` follow.
 
@@ -105,8 +107,11 @@ class Lloyd:
             dimension=k * (d + 1),
         )
 
-    def sums(self, data: ArrayLike | Weighted, centers: Floats) -> Wholes:
+    def sums(self, data: Records, centers: Floats) -> Wholes:
         """Sums and counts (m, k·(d + 1)) by the centers (m, k, d), exactly, in units of 2^-40."""
+        if isinstance(data, Chunks):
+            found: Wholes = data.total(_OneStep(self, centers))
+            return found
         rows, weights = self._records(data)
         m, k, d = centers.shape
         total = exact_zeros((m, k, d + 1), len(rows))
@@ -118,10 +123,14 @@ class Lloyd:
             total += np.matmul(members * weights[few], longer).astype(np.int64)  # exact
         return total.reshape(m, -1)
 
-    def sample(self, data: ArrayLike | Weighted, size: int, *, rng: np.random.Generator) -> Floats:
+    def sample(self, data: Records, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent runs (size, steps, k·(d + 1)): all that they released."""
         check_draw(size, rng)
-        self._records(data)  # refused before any noise is drawn
+        # Whatever is refused is refused before any noise is drawn.
+        if not isinstance(data, Chunks):
+            self._records(data)
+        elif data.sizes is None:
+            data = data.map(self._block).checked()
         noise = self.noise
         released = np.empty((size, int(self.steps), noise.dimension))
         centers = np.tile(self._start, (size, 1, 1))
@@ -130,7 +139,7 @@ class Lloyd:
             centers = self._after(centers, released[:, step])
         return released
 
-    def log_density(self, outputs: ArrayLike, data: ArrayLike | Weighted) -> Floats:
+    def log_density(self, outputs: ArrayLike, data: Records) -> Floats:
         """For each run, the log of the product of its steps' probabilities."""
         noise = self.noise
         runs = np.asarray(outputs, np.float64)
@@ -170,6 +179,10 @@ class Lloyd:
             found[empty, cluster] = aside
         return found
 
+    def _block(self, block: Block) -> Block:
+        self._records(block[0])
+        return block
+
     def _records(self, data: ArrayLike | Weighted) -> tuple[Floats, Floats]:
         """Records and weights as whole multiples of 2^-20, rounded towards zero; or refuse."""
         pair = data if isinstance(data, tuple) else (data, None)
@@ -182,6 +195,17 @@ class Lloyd:
             raise InvalidParameter("data must have weights in [0, 1], one a row")
         whole, shares = (np.trunc(np.ldexp(part, _BITS)) for part in (rows, weights))
         return whole, shares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OneStep:
+    """The sums of one step over a block of records."""
+
+    lloyd: Lloyd
+    centers: Floats
+
+    def __call__(self, block: Block) -> Wholes:
+        return self.lloyd.sums(block[0], self.centers)
 
 
 def nearest(whole: Floats, centers: Floats) -> Ints:

@@ -30,6 +30,7 @@ from solvers.minimize.problem import Problem, Solution
 from solvers.privacy.noise import LastNoise, LinearNoise
 from solvers.privacy.objective_rules import Charge, ObjectiveRule, Setting
 from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_LIMIT as LIMIT
+from solvers.privacy.weights import for_weights
 
 Budget: TypeAlias = PureDP | ApproxDP
 
@@ -104,7 +105,8 @@ class ObjectivePerturbation:
         return PureDP(epsilon=epsilon)
 
     def setting(self, dimension: int | None) -> Setting:
-        """All that the privacy of b depends on."""
+        """All that the privacy of b depends on; the whole space is the same in any dimension."""
+        unbounded = isinstance(self.problem.domain, WholeSpace)
         return Setting(
             loss=self.problem.loss,
             bounds=self.problem.bounds,
@@ -112,7 +114,7 @@ class ObjectivePerturbation:
             relation=self.relation,
             rule=self.rule,
             domain=self.problem.domain,
-            dimension=dimension,
+            dimension=None if unbounded else dimension,
         )
 
     def noise(self, dimension: int | None = None) -> LinearNoise:
@@ -141,6 +143,7 @@ class ObjectivePerturbation:
             assumes = (*dict.fromkeys((*drawn, *last)), *accurate, EXPONENTIAL_ACCURACY)
         if not (self.problem.plain and self.problem.loss.twice_differentiable):
             assumes = (*assumes, f"{theorem.name}, in the limit: {LIMIT.name}")
+        assumes = (*assumes, *for_weights(self.problem.bounds, theorem))
         return Claim(self.budget, self.relation, theorem, assumes)
 
     def tolerance(self, dimension: int) -> float:

@@ -30,6 +30,7 @@ from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, MinimumCertificat
 from solvers.minimize.problem import Problem, Solution
 from solvers.privacy.noise import Budget, noise_ratio
 from solvers.privacy.theorems import OUTPUT_PERTURBATION
+from solvers.privacy.weights import for_weights
 
 _SMOOTH_ERROR = 2.0**-22  # of the sensitivity: what Newton's method is asked to reach
 _CORNER_ERROR = 2.0**-10  # what a duality gap shows without much work
@@ -84,7 +85,8 @@ class OutputPerturbation:
     @property
     def claim(self) -> Claim:
         noise = noise_for(self.budget, 1.0, self.arithmetic)  # assumptions know no sensitivity
-        assumes = (*noise.claim.assumes, EXPONENTIAL_ACCURACY)
+        weights = for_weights(self.problem.bounds, OUTPUT_PERTURBATION)
+        assumes = (*noise.claim.assumes, EXPONENTIAL_ACCURACY, *weights)
         return Claim(self.budget, self.relation, OUTPUT_PERTURBATION, assumes)
 
     def pair(self, relation: Relation) -> Pair:

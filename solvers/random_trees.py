@@ -15,11 +15,12 @@ from dpverify.errors import InvalidParameter, check_count, settle_fields
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
 from solvers.bounds import real_matrix
+from solvers.chunks import Block, Chunks
 from solvers.privacy.clipped_sums import Wholes, exact_zeros
 from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio, release_claim
 from solvers.privacy.releases import OneRelease
 
-Labeled: TypeAlias = tuple[ArrayLike, Ints] | tuple[ArrayLike, Ints, Floats]
+Labeled: TypeAlias = tuple[ArrayLike, Ints] | tuple[ArrayLike, Ints, Floats] | Chunks
 """Records, the number of each's class, and where records are weighted their weights in [0, 1]."""
 
 _BITS = 20
@@ -47,9 +48,7 @@ class RandomTrees:
     ) -> "RandomTrees":
         """Each node cuts a random feature of its cell at random, in the middle half of the cell."""
         check_count("trees", trees)
-        check_count("depth", depth)
-        if depth > _DEEPEST:
-            raise InvalidParameter(f"depth={depth!r} must be at most {_DEEPEST}")
+        check_depth("depth", depth)
         nodes = (1 << depth) - 1
         features = rng.integers(dimension, size=(trees, nodes))
         where = rng.uniform(0.25, 0.75, (trees, nodes))
@@ -82,6 +81,13 @@ class RandomTrees:
             above = rows[records, self.features[trees, nodes]] > self.thresholds[trees, nodes]
             nodes = 2 * nodes + np.where(above, 2, 1)
         return nodes - (self.leaf_count - 1)
+
+
+def check_depth(name: str, depth: int) -> None:
+    """Refuse trees that are too deep to hold; `name` is what the caller calls it."""
+    check_count(name, depth)
+    if depth > _DEEPEST:
+        raise InvalidParameter(f"{name}={depth!r} must be at most {_DEEPEST}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -145,6 +151,8 @@ class LeafCounts(OneRelease[Labeled]):
 
     def sums(self, data: Labeled) -> tuple[Wholes, int]:
         """The counts, exactly: weights are rounded down to multiples of 2^-20."""
+        if isinstance(data, Chunks):
+            return data.total(self._counts), -2 * _BITS
         rows, indices, *weights = data
         features = real_matrix("data", rows)
         shares = np.asarray(weights[0]) if weights else np.ones(len(features))
@@ -162,3 +170,6 @@ class LeafCounts(OneRelease[Labeled]):
             counts = np.bincount(places, whole, minlength=leaves * classes)
             total[tree] += counts.astype(np.int64).astype(total.dtype)
         return total.ravel() << _BITS, -2 * _BITS
+
+    def _counts(self, block: Block) -> Wholes:
+        return self.sums(block)[0]

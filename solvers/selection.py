@@ -170,9 +170,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         """
         X, labels, rng = given  # noqa: N806
         mean = _RUNS * len(settings) if self.runs is None else self.runs
-        check_count("runs", mean)
-        if mean < 2:
-            raise InvalidParameter(f"runs={mean!r} must be at least 2")
+        check_count("runs", mean, least=2)
         one = run_budget(declared.budget, int(mean))
         scoring = _scoring(one, float(self.share), largest)
         part = _less(one, scoring)

@@ -1,38 +1,24 @@
 """Gaussian naive Bayes: mean and scale of each feature in each class, from one noisy release."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpverify.arrays import Floats
-from dpverify.claims import Claim
-from dpverify.errors import check_flag
-from solvers.estimators.blocks import check_same_classes, declared_classes, encoded
-from solvers.estimators.declarations import (
-    Declaration,
-    PrivateEstimator,
-    generator,
-    in_batches,
-    weight_shares,
-)
-from solvers.estimators.standardizer import (
-    center_and_half,
-    feature_bounds,
-    mean_and_deviation,
-    within_one,
-)
+from solvers.estimators.batches import Batch, BatchClassifier
+from solvers.estimators.blocks import declared_classes
+from solvers.estimators.declarations import Declaration
+from solvers.estimators.standardizer import center_and_half, feature_bounds, mean_and_deviation
 from solvers.privacy.moments import BoundedMoments
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateNaiveBayes(BatchClassifier[BoundedMoments]):
     """Gaussian naive Bayes under differential privacy.
 
     Sums, sums of squares and the number of records of every class are released once, with noise. A
@@ -73,76 +59,29 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     True
     """
 
-    low: float | Sequence[float] | None = None
-    high: float | Sequence[float] | None = None
-    classes: Sequence[Any] | None = None
-    weight_bound: float | None = None
-
-    def fit(
+    def _release(
         self,
-        X: ArrayLike,  # noqa: N803
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Spend the budget on moments; refuse, before any noise is drawn, what breaks a bound."""
-        return self._released(X, y, sample_weight, batch=False)
-
-    def partial_fit(
-        self,
-        X: ArrayLike,  # noqa: N803
-        y: ArrayLike,
-        classes: Sequence[Any] | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Add the noisy moments of one more batch of other records.
-
-        Every batch costs its own records the whole budget, and other records nothing, as long as no
-        record is in two of them: the claim assumes that. Each adds noise of its own.
-        """
-        check_same_classes(classes, self.classes)
-        return self._released(X, y, sample_weight, batch=True)
-
-    def _released(
-        self,
-        X: ArrayLike,  # noqa: N803
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
+        declared: Declaration,
+        features: int,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
         *,
-        batch: bool,
-    ) -> Self:
-        first = not (batch and hasattr(self, "theta_"))
-        number = 0 if first else self._batches
-        declared = Declaration.of(self.budget, self.relation)
-        check_flag("clip", self.clip)
-        feature_bounds(self.low, self.high, None)
-        classes = declared_classes(self.classes)
-        rng = generator(self.random_state, batch=number)
-        rows, labels = validate_data(
-            self, X, y, reset=first, dtype=np.float64, ensure_min_samples=declared.least_records
+        first: bool,  # noqa: ARG002
+    ) -> BoundedMoments:
+        return BoundedMoments(
+            budget=declared.budget,
+            relation=declared.relation,
+            groups=len(declared_classes(self.classes)),
         )
-        indices = encoded(labels, classes)
-        low, high = feature_bounds(self.low, self.high, rows.shape[1])
-        shares = weight_shares(sample_weight, self.weight_bound, len(rows), clip=self.clip)
-        scaled = within_one(rows, low, high, clip=self.clip)
-        moments = BoundedMoments(
-            budget=declared.budget, relation=declared.relation, groups=len(classes)
-        )
-        claim = moments.claim
-        if batch:
-            claim = in_batches(claim, None if first else self.claim_)
-        data = (scaled, indices) if shares is None else (scaled, indices, shares)
-        released = moments.sample_groups(data, 1, rng=rng)[0]
-        self._moments: Floats = released if first else self._moments + released
-        self._batches: int = number + 1
-        self._learn(moments.noise(rows.shape[1]).deviation, center_and_half(low, high))
-        self.classes_ = classes
-        self.claim_: Claim = claim
-        return self
 
-    def _learn(self, noise: float, box: tuple[Floats, Floats]) -> None:
+    def _learn(
+        self, release: BoundedMoments, data: Batch, rng: np.random.Generator, *, first: bool
+    ) -> None:
         """Priors, means and deviations from the noisy moments of all batches: post-processing."""
-        middle, half = box
-        spread = noise * math.sqrt(self._batches)
+        features = self.n_features_in_
+        released = release.sample_groups(data, 1, rng=rng)[0]
+        self._moments: Floats = released if first else self._moments + released
+        middle, half = center_and_half(*feature_bounds(self.low, self.high, features))
+        spread = release.noise(features).deviation * math.sqrt(self._batches)
         found = [mean_and_deviation(part, spread) for part in self._moments]
         one_record = 1.0 / (self.weight_bound or 1.0)  # counts are shares of the largest weight
         counts = np.maximum(self._moments[:, -1], one_record)

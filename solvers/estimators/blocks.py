@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.arrays import Ints
+from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter
-from solvers.bounds import numbers
+from solvers.bounds import numbers, real_matrix, split_labels, weighted_labels
 from solvers.chunks import ROWS, Block, Chunks
 from solvers.estimators.declarations import DENSE, Declaration, Rows
+from solvers.estimators.standardizer import within_one
 
 
 def check_chunked(y: object) -> None:
@@ -41,10 +42,34 @@ def check_same_classes(given: Sequence[Any] | None, declared: Sequence[Any] | No
         raise InvalidParameter(f"classes={given!r} must be those of the model: {declared!r}")
 
 
-def read_chunks(model: Any, chunks: Chunks, rows: Rows, declared: Declaration) -> Chunks:  # noqa: ANN401
-    """The chunks after a pass in which every record was found within its bounds."""
+def check_no_weights(sample_weight: object, weight_bound: float | None) -> None:
+    """Refuse weights beside chunks, which have none in them."""
+    if sample_weight is not None or weight_bound is not None:
+        raise InvalidParameter(
+            f"weight_bound={weight_bound!r} must not be given with data in chunks"
+        )
+
+
+def read_chunks(
+    model: Any,  # noqa: ANN401
+    chunks: Chunks,
+    rows: Rows | None,
+    declared: Declaration,
+    *,
+    reset: bool = True,
+) -> Chunks:
+    """The chunks after a pass in which every record was found within its bounds.
+
+    Where `rows` are None no column is added. Without `reset` the columns must be as many as those
+    that the model knows.
+    """
     features = chunks.source.columns
-    found = chunks.map(_itself, width=rows.width(features)).checked()
+    if not reset and features != model.n_features_in_:
+        raise InvalidParameter(
+            f"X has {features} columns; there must be {model.n_features_in_}, as before"
+        )
+    width = features if rows is None else rows.width(features)
+    found = chunks.map(_itself, width=width).checked()
     if len(found) < declared.least_records:
         raise InvalidParameter(f"X has {len(found)} rows; there must be {declared.least_records}")
     model.n_features_in_ = features
@@ -87,45 +112,59 @@ class EncodedBlock:
 
     def __call__(self, block: Block) -> Block:
         features, labels = block
-        indices = encoded(labels, self.classes).astype(np.float64)
-        return self.rows.prepare(features, indices)
-
-
-def weighted_targets(targets: NDArray[Any], shares: NDArray[Any] | None) -> NDArray[Any]:
-    """Targets, each with its weight if there are weights, as one array that can be cut."""
-    if shares is None:
-        return targets
-    both = np.empty(len(targets), [("target", np.float64), ("weight", np.float64)])
-    both["target"], both["weight"] = targets, shares
-    return both
+        if labels.dtype.names is not None:
+            own, weights = split_labels(labels)
+            rows, indices = self((features, own))
+            return rows, weighted_labels(indices, weights)
+        return self.rows.prepare(features, encoded(labels, self.classes).astype(np.float64))
 
 
 @dataclass(frozen=True, slots=True)
 class TargetBlock:
     """Rows and targets within their bounds; `counts` must not be negative.
 
-    Where targets have weights, both are multiplied by √w: w·(⟨θ, x⟩ − y)² is the square of these,
-    which are shorter.
+    Weights of `squared` losses go into both, as √w: w·(⟨θ, x⟩ − y)² is the square of these, which
+    are shorter.
     """
 
     rows: Rows
     label_bound: float
     counts: bool = False
+    squared: bool = False
 
     def __call__(self, block: Block) -> Block:
-        weighted = block[1].dtype.names is not None
-        targets = numbers("y", block[1]["target"] if weighted else block[1])
+        if block[1].dtype.names is not None:
+            own, weights = split_labels(block[1])
+            rows, kept = self((block[0], own))
+            if not self.squared:
+                return rows, weighted_labels(kept, weights)
+            roots = np.sqrt(weights)
+            return rows * roots[:, None], kept * roots
+        targets = numbers("y", block[1])
         if self.counts:
             if not self.rows.clip and (targets < 0.0).any():
                 raise InvalidParameter(
                     "every target in y must be 0 or more, or be clipped (clip=True)"
                 )
             targets = np.maximum(targets, 0.0)
-        rows, kept = self.rows.prepare(block[0], targets, label_bound=self.label_bound)
-        if not weighted:
-            return rows, kept
-        roots = np.sqrt(block[1]["weight"])
-        return rows * roots[:, None], kept * roots
+        return self.rows.prepare(block[0], targets, label_bound=self.label_bound)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoxBlock:
+    """Features moved from [low, high] to [−1, 1]; and the number of each record's class, if any."""
+
+    low: Floats
+    high: Floats
+    clip: bool
+    classes: NDArray[Any] | None = None
+
+    def __call__(self, block: Block) -> Block:
+        rows = real_matrix("X", block[0])
+        scaled = within_one(rows, self.low, self.high, clip=self.clip)
+        if self.classes is None:
+            return scaled, np.zeros(len(rows))
+        return scaled, encoded(block[1], self.classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +174,11 @@ class OneClass:
     index: int
 
     def __call__(self, block: Block) -> Block:
-        return block[0], np.where(block[1] == self.index, 1.0, -1.0)
+        rows, indices = block
+        if indices.dtype.names is not None:
+            own, weights = split_labels(indices)
+            return rows, weighted_labels(self((rows, own))[1], weights)
+        return rows, np.where(indices == self.index, 1.0, -1.0)
 
 
 def _itself(block: Block) -> Block:

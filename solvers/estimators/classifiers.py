@@ -12,24 +12,25 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from dpverify.arrays import Floats, Ints
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 from solvers import defaults
-from solvers.bounds import Bounds
+from solvers.bounds import Bounds, weighted_labels
 from solvers.chunks import Chunks, is_sparse
 from solvers.domains import Domain
 from solvers.estimators.blocks import (
     EncodedBlock,
     OneClass,
     check_chunked,
+    check_no_weights,
     declared_classes,
     encoded,
     read_chunks,
     sparse_chunks,
 )
-from solvers.estimators.declarations import Declaration, generator, together
+from solvers.estimators.declarations import Declaration, generator, together, weight_shares
 from solvers.estimators.fitting import FitRequest, Fitted, LinearModel, fit_weights
 from solvers.losses import HuberHinge, Logistic, Loss, Softmax
 from solvers.registry import domain_named, loss_named
@@ -45,20 +46,27 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     _has_joint = False
 
     classes: Sequence[Any] | None = None
+    weight_bound: float | None = None
 
-    def fit(self, X: ArrayLike | Chunks, y: ArrayLike | None = None) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: ArrayLike | Chunks,  # noqa: N803
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
 
-        `X` may be sparse, or `solvers.Chunks`, which has the labels in it.
+        `X` may be sparse, or `solvers.Chunks`, which has the labels in it and no weights.
         """
         declared, rows = self._declared()
         bounds = Bounds(norm=rows.norm, labels=(-1.0, 1.0))
         request = self._request(declared, bounds, self.method)
         rng = generator(self.random_state)
         prepared: Floats | Chunks
-        indices: Ints | Chunks
+        indices: NDArray[Any] | Chunks
         if isinstance(X, Chunks):
             check_chunked(y)
+            check_no_weights(sample_weight, self.weight_bound)
             classes = declared_classes(self.classes)
             encoding = X.map(EncodedBlock(rows, classes))
             prepared = indices = read_chunks(self, encoding, rows, declared)
@@ -67,14 +75,21 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
                 self, X, y, accept_sparse="csr", dtype=np.float64,
                 ensure_min_samples=declared.least_records,
             )  # fmt: skip
+            records = features.shape[0]
+            shares = weight_shares(sample_weight, self.weight_bound, records, clip=self.clip)
             classes, indices = self._encoded(given)
             if is_sparse(features):
-                encoding = sparse_chunks(features, given).map(EncodedBlock(rows, classes))
+                labels = given if shares is None else weighted_labels(given, shares)
+                encoding = sparse_chunks(features, labels).map(EncodedBlock(rows, classes))
                 prepared = indices = read_chunks(self, encoding, rows, declared)
             else:
-                prepared, _ = rows.prepare(features, np.zeros(len(indices)))
+                prepared, _ = rows.prepare(features, np.zeros(records))
+                if shares is not None:
+                    indices = weighted_labels(indices, shares)
         method, self.reason_ = self._chosen(len(classes), declared, prepared)
         request = replace(request, method=method)
+        if self.weight_bound is not None:
+            request = request.weighted()
         self.joint_ = len(classes) > 2 and request.method != "objective" and self._has_joint
         if self.joint_:
             fits = [_together(request, prepared, indices, len(classes), rng)]
@@ -116,7 +131,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         probabilities: Floats = np.divide(shares, total, out=flat, where=total > 0.0)
         return probabilities
 
-    def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
         """The classes, and for each record the number of its own."""
         if self.classes is None and len(labels):
             with warnings.catch_warnings():
@@ -127,7 +142,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             if self.classes is not None:
                 raise InvalidParameter(f"classes={self.classes!r} must be at least two")
             raise InvalidParameter("classes=None must be declared: y has one class only, or none")
-        return classes, encoded(labels, classes)
+        return classes, encoded(labels, classes).astype(np.float64)
 
     def _chosen(
         self, classes: int, declared: Declaration, rows: Floats | Chunks
@@ -161,7 +176,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 def _one_by_one(
     request: FitRequest,
     rows: Floats | Chunks,
-    indices: Ints | Chunks,
+    indices: NDArray[Any] | Chunks,
     classes: int,
     rng: np.random.Generator,
 ) -> list[Fitted]:
@@ -175,18 +190,18 @@ def _one_by_one(
 
 
 def _against(
-    index: int, rows: Floats | Chunks, indices: Ints | Chunks
+    index: int, rows: Floats | Chunks, indices: NDArray[Any] | Chunks
 ) -> tuple[Floats, Floats] | Chunks:
     """One class, with label 1, and the others, with label −1."""
     if isinstance(rows, Chunks) or isinstance(indices, Chunks):
         return cast("Chunks", rows).map(OneClass(index))
-    return rows, np.where(indices == index, 1.0, -1.0)
+    return OneClass(index)((rows, indices))
 
 
 def _together(
     request: FitRequest,
     rows: Floats | Chunks,
-    indices: Ints | Chunks,
+    indices: NDArray[Any] | Chunks,
     classes: int,
     rng: np.random.Generator,
 ) -> Fitted:
@@ -194,9 +209,10 @@ def _together(
     labels = tuple(float(index) for index in range(classes))
     bounds = Bounds(norm=request.bounds.norm, labels=labels)
     joint = replace(request, loss=Softmax(classes), bounds=bounds)
+    joint = joint.weighted() if request.bounds.weighted else joint
     if isinstance(rows, Chunks) or isinstance(indices, Chunks):
         return fit_weights(joint, cast("Chunks", rows), rng=rng)
-    return fit_weights(joint, (rows, indices.astype(np.float64)), rng=rng)
+    return fit_weights(joint, (rows, indices), rng=rng)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -228,10 +244,13 @@ class PrivateLogisticRegression(LinearClassifier):
     records : int or None
         How many records there are, as a public number; gradient methods need it where records are
         added or removed.
+    weight_bound : float or None
+        Every weight in `sample_weight` lies between 0 and this; a record's loss counts with its
+        weight over this bound.
     fit_intercept : bool
         Whether there is an intercept.
     clip : bool
-        Scale longer rows to the norm bound instead of refusing them.
+        Scale longer rows to the norm bound and move weights into theirs, instead of refusing them.
     random_state : int, Generator, RandomState or None
         None draws fresh noise; whoever knows a seed can undo the noise.
 

@@ -23,6 +23,7 @@ from solvers.chunks import is_sparse
 from solvers.defaults import INTERCEPT
 from solvers.estimators.surroundings import watched
 from solvers.privacy.theorems import PARALLEL_COMPOSITION
+from solvers.privacy.weights import WEIGHTS_BELONG
 
 Budget: TypeAlias = PureDP | ApproxDP
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
@@ -131,6 +132,13 @@ def in_batches(claim: Claim, before: Claim | None) -> Claim:
     rests = f"each batch rests on {claim.theorem}"
     assumes = (ONE_BATCH, rests, *claim.assumes)
     return Claim(claim.guarantee, claim.relation, PARALLEL_COMPOSITION, assumes)
+
+
+def with_weights(claim: Claim, weight_bound: float | None) -> Claim:
+    """The claim of a fit with weights, if a bound on them was declared."""
+    if weight_bound is None or WEIGHTS_BELONG in claim.assumes:
+        return claim
+    return replace(claim, assumes=(*claim.assumes, WEIGHTS_BELONG))
 
 
 def check_sum(parts: Sequence[Guarantee], budget: Budget) -> None:

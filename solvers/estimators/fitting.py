@@ -21,19 +21,20 @@ from dpverify.errors import (
 )
 from dpverify.waiting import telling
 from solvers import defaults
-from solvers.bounds import Bounds, Data
+from solvers.bounds import Bounds, Data, Obeying
 from solvers.chunks import Chunks
 from solvers.descent import DescentSetting, Output
 from solvers.domains import Ball, Domain, WholeSpace
 from solvers.estimators.declarations import Declaration, PrivateEstimator, Rows, scores
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import Logistic, Loss
+from solvers.losses.softmax import classes_of
+from solvers.losses.weighted import weighted
 from solvers.minimize.certificate import MinimumCertificate
 from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
-from solvers.privacy.clipped_sums import classes_of
 from solvers.privacy.theorems import PERTURBED_MINIMUM
 from solvers.quality.excess_bounds import Utility, of_descent, of_objective, of_output
 from solvers.sgd import PoissonBatches, StochasticGradientDescent
@@ -61,6 +62,10 @@ class FitRequest:
             check_positive("ridge", self.ridge)
         if self.records is not None:
             check_count("records", self.records)
+
+    def weighted(self) -> "FitRequest":
+        """The same for labels with weights."""
+        return replace(self, loss=weighted(self.loss), bounds=replace(self.bounds, weighted=True))
 
     def ridge_for(
         self, dimension: int, *, smoothness: float = 0.0, steepness: float = 1.0
@@ -161,8 +166,15 @@ class LinearModel(PrivateEstimator, ABC):
 
 
 @telling("fitting")
-def fit_weights(request: FitRequest, data: Data, *, rng: np.random.Generator) -> Fitted:
-    """Fit by the request's method; a number of records that is public must be the true one."""
+def fit_weights(
+    request: FitRequest, data: tuple[Floats, Floats] | Chunks, *, rng: np.random.Generator
+) -> Fitted:
+    """Fit by the request's method; a number of records that is public must be the true one.
+
+    Data that are no chunks were prepared: they obey the request's bounds.
+    """
+    if not isinstance(data, Chunks):
+        data = Obeying.of(data, request.bounds)
     if request.records is not None:
         defaults.public_records(request.records, request.declared.relation, shape_of(data)[0])
     return _FITS[request.method](request, data, rng)
@@ -177,7 +189,7 @@ def shape_of(data: Data) -> tuple[int, int]:
 def _objective(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
     """Objective perturbation; only the logistic loss has a theorem that spares ln(1 + β/λ)."""
     dimension = shape_of(data)[1]
-    spared = isinstance(request.loss, Logistic) or not request.loss.smooth  # which is refused
+    spared = isinstance(request.loss.core, Logistic) or not request.loss.smooth  # which is refused
     charged = 0.0 if spared else request.loss.smoothness(request.bounds)
     steepest = request.loss.slope_bound(request.bounds) if request.loss.smooth else 1.0
     steepness = steepest if math.isfinite(steepest) else 1.0  # else a domain bounds it, or nothing

@@ -1,35 +1,27 @@
 """A forest: trees that are drawn without the data, with noisy counts of classes in the leaves."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpverify.arrays import Floats
-from dpverify.claims import Claim
-from dpverify.errors import check_count, check_flag
+from dpverify.errors import check_count
 from dpverify.guarantees import PureDP
-from solvers.estimators.blocks import check_same_classes, declared_classes, encoded
-from solvers.estimators.declarations import (
-    Declaration,
-    PrivateEstimator,
-    generator,
-    in_batches,
-    weight_shares,
-)
-from solvers.estimators.standardizer import center_and_half, feature_bounds, within_one
-from solvers.random_trees import LeafCounts, RandomTrees
+from solvers.estimators.batches import Batch, BatchClassifier
+from solvers.estimators.blocks import declared_classes
+from solvers.estimators.declarations import Declaration
+from solvers.estimators.standardizer import center_and_half, feature_bounds
+from solvers.random_trees import LeafCounts, RandomTrees, check_depth
 
 _TREES = {True: 16, False: 64}  # of pure budgets, whose noise grows with the number, and of others
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateForest(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateForest(BatchClassifier[LeafCounts]):
     """A random forest under differential privacy.
 
     Every node of every tree asks for a random feature and compares it with a random threshold
@@ -79,86 +71,37 @@ class PrivateForest(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  #
     True
     """
 
-    low: float | Sequence[float] | None = None
-    high: float | Sequence[float] | None = None
-    classes: Sequence[Any] | None = None
     n_estimators: int | None = None
     max_depth: int = 5
-    weight_bound: float | None = None
 
-    def fit(
-        self,
-        X: ArrayLike,  # noqa: N803
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Spend the budget on counts; refuse, before any noise is drawn, what breaks a bound."""
-        return self._counted(X, y, sample_weight, batch=False)
+    def _check_parameters(self) -> None:
+        if self.n_estimators is not None:
+            check_count("n_estimators", self.n_estimators)
+        check_depth("max_depth", self.max_depth)
 
-    def partial_fit(
-        self,
-        X: ArrayLike,  # noqa: N803
-        y: ArrayLike,
-        classes: Sequence[Any] | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Add the noisy counts of one more batch of other records.
-
-        Every batch costs its own records the whole budget, and other records nothing, as long as no
-        record is in two of them: the claim assumes that. Each adds noise of its own.
-        """
-        check_same_classes(classes, self.classes)
-        return self._counted(X, y, sample_weight, batch=True)
-
-    def _counted(
-        self,
-        X: ArrayLike,  # noqa: N803
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        *,
-        batch: bool,
-    ) -> Self:
-        first = not (batch and hasattr(self, "counts_"))
-        number = 0 if first else self._batches
-        declared = Declaration.of(self.budget, self.relation)
-        check_flag("clip", self.clip)
-        feature_bounds(self.low, self.high, None)
-        classes = declared_classes(self.classes)
-        trees = self.n_estimators
-        if trees is None:
-            trees = _TREES[isinstance(declared.budget, PureDP)]
-        check_count("n_estimators", trees)
-        check_count("max_depth", self.max_depth)
-        rng = generator(self.random_state, batch=number)
-        rows, labels = validate_data(
-            self, X, y, reset=first, dtype=np.float64, ensure_min_samples=declared.least_records
-        )
-        indices = encoded(labels, classes)
-        low, high = feature_bounds(self.low, self.high, rows.shape[1])
-        shares = weight_shares(sample_weight, self.weight_bound, len(rows), clip=self.clip)
-        scaled = within_one(rows, low, high, clip=self.clip)
+    def _release(
+        self, declared: Declaration, features: int, rng: np.random.Generator, *, first: bool
+    ) -> LeafCounts:
+        """Counts in trees that the first batch has drawn."""
         if first:
+            trees = self.n_estimators or _TREES[isinstance(declared.budget, PureDP)]
             self.trees_ = RandomTrees.drawn(
-                trees=trees, depth=self.max_depth, dimension=rows.shape[1], rng=rng
+                trees=trees, depth=self.max_depth, dimension=features, rng=rng
             )
-        counting = LeafCounts(
+        return LeafCounts(
             trees=self.trees_,
-            classes=len(classes),
+            classes=len(declared_classes(self.classes)),
             budget=declared.budget,
             relation=declared.relation,
         )
-        claim = counting.claim
-        if batch:
-            claim = in_batches(claim, None if first else self.claim_)
-        data = (scaled, indices) if shares is None else (scaled, indices, shares)
-        released = counting.sample(data, 1, rng=rng)[0].reshape(counting.shape)
-        noise = counting.noise_for(released.size).deviation
+
+    def _learn(
+        self, release: LeafCounts, data: Batch, rng: np.random.Generator, *, first: bool
+    ) -> None:
+        released = release.sample(data, 1, rng=rng)[0].reshape(release.shape)
+        noise = release.noise_for(released.size).deviation
         self.counts_: Floats = released if first else self.counts_ + released
-        self._batches: int = number + 1
         self._noise: float = noise if first else float(np.hypot(self._noise, noise))
-        self.classes_ = classes
-        self.claim_: Claim = claim
-        return self
 
     def predict_log_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
         """ln of the probability of each class, as the model has it; each row by itself."""

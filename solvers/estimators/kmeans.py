@@ -12,14 +12,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter, check_count, check_flag
 from solvers.bounds import real_matrix
+from solvers.chunks import Chunks
+from solvers.estimators.blocks import BoxBlock, check_chunked, check_no_weights, read_chunks
 from solvers.estimators.declarations import (
     Declaration,
     PrivateEstimator,
     generator,
     weight_shares,
+    with_weights,
 )
 from solvers.estimators.standardizer import center_and_half, feature_bounds, within_one
-from solvers.lloyd import Lloyd
+from solvers.lloyd import Lloyd, Records
 
 _INSIDE = 0.75  # of the box, where first centers lie
 _CANDIDATES = 32  # for each first center
@@ -80,32 +83,47 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
 
     def fit(
         self,
-        X: ArrayLike,  # noqa: N803
-        y: object = None,  # noqa: ARG002
+        X: ArrayLike | Chunks,  # noqa: N803
+        y: object = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Spend the budget on centers; refuse, before any noise is drawn, what breaks a bound."""
+        """Spend the budget on centers; refuse, before any noise is drawn, what breaks a bound.
+
+        `X` may be `solvers.Chunks`, whose labels play no part; every step is a pass over them.
+        """
         declared = Declaration.of(self.budget, self.relation)
         check_flag("clip", self.clip)
         feature_bounds(self.low, self.high, None)
         check_count("n_clusters", self.n_clusters)
+        check_count("max_iter", self.max_iter)
         rng = generator(self.random_state)
-        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=declared.least_records)
-        low, high = feature_bounds(self.low, self.high, rows.shape[1])
-        shares = weight_shares(sample_weight, self.weight_bound, len(rows), clip=self.clip)
-        scaled = within_one(rows, low, high, clip=self.clip)
+        data: Records
+        if isinstance(X, Chunks):
+            check_chunked(y)
+            check_no_weights(sample_weight, self.weight_bound)
+            block = BoxBlock(*feature_bounds(self.low, self.high, X.source.columns), clip=self.clip)
+            data = read_chunks(self, X.map(block), None, declared)
+        else:
+            rows = validate_data(
+                self, X, dtype=np.float64, ensure_min_samples=declared.least_records
+            )
+            box = feature_bounds(self.low, self.high, rows.shape[1])
+            shares = weight_shares(sample_weight, self.weight_bound, len(rows), clip=self.clip)
+            scaled = within_one(rows, *box, clip=self.clip)
+            data = scaled if shares is None else (scaled, shares)
+        low, high = feature_bounds(self.low, self.high, self.n_features_in_)
         start = self._declared_start(low, high)
         lloyd = Lloyd(
-            start=self._drawn_start(rows.shape[1], rng) if start is None else start,
+            start=self._drawn_start(len(low), rng) if start is None else start,
             budget=declared.budget,
             relation=declared.relation,
             steps=self.max_iter,
         )
-        released = lloyd.sample(scaled if shares is None else (scaled, shares), 1, rng=rng)
+        released = lloyd.sample(data, 1, rng=rng)
         middle, self._half = center_and_half(low, high)
         self.cluster_centers_: Floats = middle + self._half * lloyd.centers(released)[0]
         self.n_iter_ = int(self.max_iter)
-        self.claim_ = lloyd.claim
+        self.claim_ = with_weights(lloyd.claim, self.weight_bound)
         return self
 
     def _declared_start(self, low: Floats, high: Floats) -> Floats | None:

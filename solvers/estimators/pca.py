@@ -14,7 +14,13 @@ from dpverify.errors import InvalidParameter, check_count
 from dpverify.neighbors import Relation
 from solvers.bounds import Bounds
 from solvers.chunks import Chunks, is_sparse
-from solvers.estimators.blocks import FeatureBlock, check_chunked, read_chunks, sparse_chunks
+from solvers.estimators.blocks import (
+    FeatureBlock,
+    check_chunked,
+    check_no_weights,
+    read_chunks,
+    sparse_chunks,
+)
 from solvers.estimators.declarations import (
     Declaration,
     PrivateEstimator,
@@ -22,6 +28,7 @@ from solvers.estimators.declarations import (
     generator,
     scores,
     weight_shares,
+    with_weights,
 )
 from solvers.second_moments import SecondMoments
 
@@ -94,7 +101,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         rng = generator(self.random_state)
         prepared: Floats | Chunks
         if isinstance(X, Chunks):
-            check_chunked(y if sample_weight is None else sample_weight)
+            check_chunked(y)
+            check_no_weights(sample_weight, self.weight_bound)
             prepared = read_chunks(self, X.map(FeatureBlock(rows)), rows, declared)
         else:
             features = validate_data(
@@ -117,7 +125,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         released = moments.sample(prepared, 1, rng=rng)
         counted = declared.relation is Relation.REPLACE_ONE and self.weight_bound is None
         self._learn(moments, released, rows, len(prepared) if counted else None)
-        self.claim_ = moments.claim
+        self.claim_ = with_weights(moments.claim, self.weight_bound)
         return self
 
     def _check_components(self) -> None:

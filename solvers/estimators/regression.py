@@ -12,17 +12,17 @@ from sklearn.utils.validation import validate_data
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_positive
 from solvers import defaults
-from solvers.bounds import Bounds, Data
+from solvers.bounds import Bounds, Data, weighted_labels
 from solvers.chunks import Chunks, is_sparse
 from solvers.domains import Ball, Domain
 from solvers.estimators.blocks import (
     TargetBlock,
     check_chunked,
+    check_no_weights,
     read_chunks,
     sparse_chunks,
-    weighted_targets,
 )
-from solvers.estimators.declarations import generator, weight_shares
+from solvers.estimators.declarations import generator, weight_shares, with_weights
 from solvers.estimators.fitting import LinearModel, fit_weights
 from solvers.losses import Loss, Poisson, Squared
 from solvers.registry import domain_named, loss_named
@@ -35,26 +35,22 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
     _counts = False
 
     label_bound: float | None = None
+    weight_bound: float | None = None
 
     def _chosen(self, loss: Loss) -> str:
         """The method, where the caller leaves it open."""
         return "objective" if loss.smooth else "output"
 
-    def fit(self, X: ArrayLike | Chunks, y: ArrayLike | None = None) -> Self:  # noqa: N803
-        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
-
-        `X` may be sparse, or `solvers.Chunks`, which has the targets in it.
-        """
-        return self._fitted(X, y)
-
-    def _fitted(
+    def fit(
         self,
         X: ArrayLike | Chunks,  # noqa: N803
-        y: ArrayLike | None,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        weight_bound: float | None = None,
     ) -> Self:
-        """A fit; with weights for squared losses only."""
+        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
+
+        `X` may be sparse, or `solvers.Chunks`, which has the targets in it and no weights.
+        """
         declared, rows = self._declared()
         if self.label_bound is None:
             raise InvalidParameter(
@@ -63,15 +59,13 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         check_positive("label_bound", self.label_bound)
         rng = generator(self.random_state)
         bound = float(self.label_bound)
-        block = TargetBlock(rows, bound, self._counts)
         loss = self._loss()
+        squared = isinstance(loss, Squared)
+        block = TargetBlock(rows, bound, self._counts, squared)
         data: Data
         if isinstance(X, Chunks):
             check_chunked(y)
-            if sample_weight is not None or weight_bound is not None:
-                raise InvalidParameter(
-                    f"weight_bound={weight_bound!r} must not be given with data in chunks"
-                )
+            check_no_weights(sample_weight, self.weight_bound)
             data = read_chunks(self, X.map(block), rows, declared)
         else:
             features, targets = validate_data(
@@ -79,19 +73,22 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
                 ensure_min_samples=declared.least_records,
             )  # fmt: skip
             records = features.shape[0]
-            shares = weight_shares(sample_weight, weight_bound, records, clip=self.clip)
-            labels = weighted_targets(targets, shares)
+            shares = weight_shares(sample_weight, self.weight_bound, records, clip=self.clip)
+            labels = targets if shares is None else weighted_labels(targets, shares)
             if is_sparse(features):
                 chunks = sparse_chunks(features, labels).map(block)
                 data = read_chunks(self, chunks, rows, declared)
             else:
                 data = block((features, labels))
         method = self._chosen(loss) if self.method == "auto" else self.method
-        request = self._request(declared, Bounds(norm=rows.norm, label_bound=bound), method)
+        bounds = Bounds(norm=rows.norm, label_bound=bound)
+        request = self._request(declared, bounds, method)
+        if self.weight_bound is not None and not squared:
+            request = request.weighted()
         fitted = fit_weights(request, data, rng=rng)
         coefficients, intercepts = rows.split(fitted.weights[None])
         self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
-        self._keep([fitted], fitted.claim, method)
+        self._keep([fitted], with_weights(fitted.claim, self.weight_bound), method)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:  # noqa: N803
@@ -163,19 +160,6 @@ class PrivateLinearRegression(LinearRegressor):
     _methods = ("auto", "statistics", "output", "gradient", "sgd")
 
     radius: float | None = None
-    weight_bound: float | None = None
-
-    def fit(
-        self,
-        X: ArrayLike | Chunks,  # noqa: N803
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
-
-        `X` may be sparse, or `solvers.Chunks`, which has the targets in it and no weights.
-        """
-        return self._fitted(X, y, sample_weight, self.weight_bound)
 
     def _loss(self) -> Loss:
         return Squared()
@@ -219,11 +203,14 @@ class PrivatePoissonRegression(LinearRegressor):
     records : int or None
         How many records there are, as a public number; output perturbation without a ridge and
         gradient methods need it where records are added or removed.
+    weight_bound : float or None
+        Every weight in `sample_weight` lies between 0 and this; a record counts with its weight
+        over this bound.
     fit_intercept : bool
         Whether there is an intercept.
     clip : bool
-        Scale longer rows to the norm bound and move targets into [0, label bound], instead of
-        refusing them.
+        Scale longer rows to the norm bound, move targets into [0, label bound] and weights into
+        their bound, instead of refusing them.
     random_state : int, Generator, RandomState or None
         None draws fresh noise; whoever knows a seed can undo the noise.
 

@@ -67,6 +67,11 @@ class Loss(ABC):
         """The largest f″ over all scores: f′ is Lipschitz with this constant; ∞ if it jumps."""
 
     @property
+    def core(self) -> "Loss":
+        """The loss without weights."""
+        return self
+
+    @property
     def twice_differentiable(self) -> bool:
         """Whether f″ exists everywhere."""
         return self.smooth
@@ -104,6 +109,7 @@ class Loss(ABC):
 
     def check_bounds(self, bounds: Bounds) -> None:
         """Refuse bounds whose labels are not those of the loss."""
+        check_unweighted(bounds)
         if self.labels == "signs":
             if bounds.labels is None or set(bounds.labels) != {-1.0, 1.0}:
                 raise InvalidParameter(
@@ -185,6 +191,14 @@ class TwoLines(Loss):
 
     def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         return np.zeros(np.broadcast(scores, labels).shape)
+
+
+def check_unweighted(bounds: Bounds) -> None:
+    """Refuse labels with weights, for a loss that knows of none."""
+    if bounds.weighted:
+        raise InvalidParameter(
+            "weighted=True must come with a weighted loss: solvers.losses.weighted makes one"
+        )
 
 
 def rounded_up(formula: Formula, factor: float) -> float:

@@ -12,7 +12,7 @@ from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, check_count, settle_fields
 from solvers.bounds import Bounds
-from solvers.losses.base import UNIT, Loss
+from solvers.losses.base import UNIT, Loss, check_unweighted
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,7 @@ class Softmax(Loss):
         return cp.log_sum_exp(scores, axis=1) - chosen
 
     def check_bounds(self, bounds: Bounds) -> None:
+        check_unweighted(bounds)
         wanted = set(range(self.classes))
         if bounds.labels is None or {float(label) for label in bounds.labels} != wanted:
             raise InvalidParameter(
@@ -95,3 +96,8 @@ class Softmax(Loss):
     def _indicators(self, labels: ArrayLike) -> Floats:
         indicators: Floats = np.eye(self.classes)[np.asarray(labels).astype(np.int64)]
         return indicators
+
+
+def classes_of(loss: Loss) -> int:
+    """How many scores a record has: the number of classes of the softmax loss, otherwise one."""
+    return int(loss.core.classes) if isinstance(loss.core, Softmax) else 1

@@ -20,7 +20,7 @@ from scipy.linalg import cho_factor, cho_solve
 from dpverify.arrays import Floats
 from solvers.minimize.objective import Objective
 
-_BLOCK = 1 << 16  # numbers in a block of records
+_BLOCK = 1 << 17  # numbers in a block of records
 _SAMPLE = 80  # records for each feature in the problem that gives the start
 _LEAST_SAMPLE = 8000
 _DENSE = 600  # features beyond which Hessians are not formed

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_positive, settle_fields
 from solvers.losses.base import Loss
-from solvers.losses.softmax import Softmax
+from solvers.losses.softmax import classes_of
 
 PRODUCTS = 1 << 23  # products of features that are held at once
 _FEW = 8  # Hessians of many records that are cheaper one by one
@@ -34,7 +34,7 @@ class Objective:
         self._check_scores()
 
     def _check_scores(self) -> None:
-        if isinstance(self.loss, Softmax):
+        if classes_of(self.loss) > 1:
             raise InvalidParameter(f"loss={self.loss.name!r} must have one score a record here")
 
     @property
@@ -145,12 +145,12 @@ class MulticlassObjective(Objective):
     __slots__ = ()
 
     def _check_scores(self) -> None:
-        if not isinstance(self.loss, Softmax):
+        if classes_of(self.loss) == 1:
             raise InvalidParameter(f"loss={self.loss.name!r} must be softmax here")
 
     @property
     def classes(self) -> int:
-        return int(self.loss.classes)  # type: ignore[attr-defined]  # it is Softmax
+        return classes_of(self.loss)
 
     @property
     def dimension(self) -> int:

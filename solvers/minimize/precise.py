@@ -20,7 +20,7 @@ from flint import arb, arb_mat, ctx
 from dpverify.arrays import Floats
 from dpverify.balls import float_above
 from solvers.losses.base import Loss
-from solvers.losses.softmax import Softmax
+from solvers.losses.softmax import classes_of
 
 Bends: TypeAlias = list[list[list[arb]]]  # a record's second derivatives, one row a class
 
@@ -82,8 +82,7 @@ class PreciseSum:
         self.terms = terms
         self.ridge = arb(ridge)
         self._linear = [arb(float(b)) for b in linear]
-        joint = [term.loss.classes for term in terms if isinstance(term.loss, Softmax)]
-        self._classes = joint[0] if joint else 1
+        self._classes = max(classes_of(term.loss) for term in terms)
 
     def _matrix(self, point: Sequence[arb]) -> arb_mat:
         return arb_mat(len(point) // self._classes, self._classes, list(point))

@@ -22,11 +22,11 @@ from dpverify.errors import (
     check_positive,
     settle_fields,
 )
-from solvers.bounds import Bounds, Data, prepared_chunks
+from solvers.bounds import Bounds, Data, Obeying, prepared_chunks
 from solvers.chunks import Block, Chunks
 from solvers.domains import Domain, Simplex, WholeSpace
 from solvers.losses.base import Loss
-from solvers.losses.softmax import Softmax
+from solvers.losses.softmax import classes_of
 from solvers.minimize import newton
 from solvers.minimize.certificate import MinimumCertificate, NotSolved, gradient_bounds
 from solvers.minimize.conic import ConicProblem
@@ -118,7 +118,10 @@ class Problem:
             raise InvalidParameter(
                 f"data={type(data).__name__} must be a pair: features (n, d) and labels (n)"
             )
-        features, labels = self.bounds.prepare(*data, clip=clip)
+        if isinstance(data, Obeying) and data.bounds == self.bounds:
+            features, labels = data
+        else:
+            features, labels = self.bounds.prepare(*data, clip=clip)
         self.domain.check_dimension(features.shape[1])
         return features, labels
 
@@ -126,7 +129,7 @@ class Problem:
         """As `prepare`; of data in chunks, chunks that obey the bounds."""
         if not isinstance(data, Chunks):
             return self.prepare(data)
-        if not self.plain or not self.loss.smooth or isinstance(self.loss, Softmax):
+        if not self.plain or not self.loss.smooth or classes_of(self.loss) > 1:
             raise NotSupported(
                 f"loss={self.loss.name!r} and domain={self.domain.name!r} must be smooth, with one "
                 "score a record, and the whole space for data in chunks; gradient methods take any"
@@ -141,15 +144,14 @@ class Problem:
 
     def size(self, features: Floats) -> int:
         """The number of parameters: one a feature, or one a feature and class."""
-        d = int(features.shape[1])
-        return d * self.loss.classes if isinstance(self.loss, Softmax) else d
+        return int(features.shape[1]) * classes_of(self.loss)
 
     def risk(self, points: ArrayLike, data: Data) -> Floats:
         """Σℓ + penalty at each of the points (B, d)."""
         features, labels = self.prepare(data)
         thetas = np.atleast_2d(np.asarray(points, np.float64))
-        if isinstance(self.loss, Softmax):
-            matrices = thetas.reshape(len(thetas), features.shape[1], self.loss.classes)
+        if classes_of(self.loss) > 1:
+            matrices = thetas.reshape(len(thetas), features.shape[1], -1)
             scores = np.matmul(features, matrices)
         else:
             scores = thetas @ features.T
@@ -200,7 +202,7 @@ class Problem:
                 f"regularizer={self.regularizer!r} must have a ridge: without strong convexity "
                 "the minimum need not be unique, and one record can move it any distance"
             )
-        if isinstance(self.loss, Softmax) and not self.plain:
+        if classes_of(self.loss) > 1 and not self.plain:
             raise NotSupported("the softmax loss is minimized on the whole space, with a ridge")
         size = self.parameters(prepared)
         parts = np.zeros((1, size)) if linear is None else _parts(linear)
@@ -218,7 +220,7 @@ class Problem:
 
     def objective(self, features: Floats, labels: Floats) -> Objective:
         """The smooth part of J for one prepared dataset."""
-        made = MulticlassObjective if isinstance(self.loss, Softmax) else Objective
+        made = MulticlassObjective if classes_of(self.loss) > 1 else Objective
         return made(self.loss, features, labels, self.ridge)
 
     @property
@@ -271,7 +273,7 @@ class Problem:
             return self._passes(ChunkedObjective(self.loss, data, self.ridge), parts, aim)
         if self.loss.smooth:
             start = None
-            if solver == "conic" and not isinstance(self.loss, Softmax):
+            if solver == "conic" and classes_of(self.loss) == 1:
                 conic = ConicProblem(self.loss, data, self.regularizer, self.domain)
                 start = np.array([conic.solve(b)[0] for b in parts])
             return self._smooth(self.objective(*data), parts, start, aim)

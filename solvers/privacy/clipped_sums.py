@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter, check_positive
 from solvers.chunks import Block, Chunks
-from solvers.losses import Loss, Softmax
+from solvers.losses import Loss
+from solvers.losses.softmax import classes_of
 
 ELEMENTWISE = "elementwise float functions depend on their arguments alone"
 
@@ -222,11 +223,6 @@ class ChunkedSums:
 
 def _exponent(clip: float) -> int:
     return ceil_log2(clip) - _FEATURE_BITS - _SLOPE_BITS
-
-
-def classes_of(loss: Loss) -> int:
-    """How many scores a record has: the number of classes of the softmax loss, otherwise one."""
-    return int(loss.classes) if isinstance(loss, Softmax) else 1
 
 
 def exact_zeros(shape: int | tuple[int, ...], records: int) -> Wholes:

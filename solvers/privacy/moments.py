@@ -3,10 +3,9 @@
 Features z in [−1, 1] are rounded towards zero to multiples of 2^-20, so that sums of z and of z²
 are exact. A record that is added or removed moves (z, z²) of each feature by at most 2 in ℓ1 and
 √2 in ℓ2, and the count by 1. One that is replaced moves (z, z²) by at most 9/4 in ℓ1 and 2 in ℓ2;
-the count is then public. [proofs/bounded_moments.py] Of records in groups, such as classes, each
+the count is then public. Of records in groups, such as classes, each
 group has its moments, and a record that is replaced may leave one group and join another: that is
-one record less and one more. Weights in [0, 1] move nothing further: what a record of weight u
-adds lies between nothing and what one of weight 1 adds, and the length of a difference is convex.
+one record less and one more. Weights in [0, 1] move nothing further. [proofs/bounded_moments.py]
 """
 
 import math
@@ -21,6 +20,7 @@ from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_draw, settle_fields
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
+from solvers.chunks import Block, Chunks
 from solvers.privacy.clipped_sums import Wholes, exact_zeros
 from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio, release_claim
 
@@ -109,7 +109,7 @@ class BoundedMoments:
 
     def sample_groups(
         self,
-        data: tuple[Floats, Ints] | tuple[Floats, Ints, Floats],
+        data: tuple[Floats, Ints] | tuple[Floats, Ints, Floats] | Chunks,
         size: int,
         *,
         rng: np.random.Generator,
@@ -117,15 +117,23 @@ class BoundedMoments:
         """`size` releases (size, groups, 2d + 1), for features and the number of each's group.
 
         Behind them there may be weights in [0, 1]: of two groups at least, which are all counted.
+        Or chunks of features and numbers of groups.
         """
         check_draw(size, rng)
-        features, groups, *weights = data
-        if weights and self.groups < 2:
-            raise InvalidParameter(f"groups={self.groups!r} must be at least 2 for weights")
-        rows = np.tile(self.grouped_sums(features, groups, *weights), (size, 1))
-        exponent = -3 * _BITS if weights else -2 * _BITS
-        drawn = self.noise(features.shape[1]).release(rows, exponent, rng)
+        if isinstance(data, Chunks):
+            weighted, dimension, sums = False, data.shape[1], data.total(self._block)
+        else:
+            features, groups, *weights = data
+            weighted, dimension = bool(weights), features.shape[1]
+            if weighted and self.groups < 2:
+                raise InvalidParameter(f"groups={self.groups!r} must be at least 2 for weights")
+            sums = self.grouped_sums(features, groups, *weights)
+        exponent = -3 * _BITS if weighted else -2 * _BITS
+        drawn = self.noise(dimension).release(np.tile(sums, (size, 1)), exponent, rng)
         return drawn.reshape(size, self.groups, -1)
+
+    def _block(self, block: Block) -> Wholes:
+        return self.grouped_sums(*block)
 
     def sample(self, data: Floats, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` releases (size, 2d + 1): sums, sums of squares, number of records."""

@@ -281,7 +281,9 @@ class LogisticProfile:
         if last > 0.0:
             return self._followed_delta(epsilon, last)
         nodes, values = self._chords(epsilon, *_FINE)
-        with ctx.workprec(_BITS):
+        # Digits for δ itself, about as large as the first tail, and 80 more: fewer are faster.
+        digits = -log_ndtr(-nodes[0]) / math.log(2.0)
+        with ctx.workprec(min(_BITS, 80 + math.ceil(digits))):
             total = _integral(ball(epsilon), nodes, values)
             return probability_above(total)
 

@@ -28,7 +28,7 @@ from solvers.bounds import Bounds
 from solvers.domains import Domain, WholeSpace
 from solvers.losses.base import Loss
 from solvers.losses.logistic import Logistic
-from solvers.losses.softmax import Softmax
+from solvers.losses.softmax import classes_of
 from solvers.privacy import theorems
 from solvers.privacy.objective_deltas import (
     LOGARITHM_ACCURACY,
@@ -110,13 +110,13 @@ class Setting:
 
     @property
     def constants(self) -> Constants:
-        softmax = isinstance(self.loss, Softmax)
+        classes = classes_of(self.loss)
         return Constants(
             lipschitz=self.lipschitz,
             smoothness=self.smoothness,
             ridge=float(self.ridge),
-            classes=self.loss.classes if isinstance(self.loss, Softmax) else 2,
-            softmax=softmax,
+            classes=max(classes, 2),
+            softmax=classes > 1,
         )
 
     @property
@@ -135,8 +135,8 @@ class Setting:
 
     def grounds(self, *, gaussian: bool) -> tuple[Theorem, tuple[str, ...]]:
         """The theorem that charges for the noise, and what its evaluation assumes."""
-        logistic = isinstance(self.loss, Logistic)
-        if isinstance(self.loss, Softmax):
+        logistic = isinstance(self.loss.core, Logistic)
+        if classes_of(self.loss) > 1:
             if self.rule is not ObjectiveRule.TIGHT:
                 raise NotSupported(f"rule={self.rule.value!r} is for losses of one score a record")
             return theorems.OBJECTIVE_PERTURBATION_SOFTMAX, ()
@@ -213,12 +213,12 @@ class Setting:
     @property
     def _one_sided(self) -> bool:
         """Whether a record's slope is a mixture of 0 and vectors that do not depend on θ."""
-        return self.loss.monotone or isinstance(self.loss, Softmax)
+        return self.loss.monotone or classes_of(self.loss) > 1
 
     def _replaced_delta(self, sigma: float, epsilon: float, last: float) -> float:
         if not self._one_sided:
             return rayleigh_delta(self.constants, sigma, epsilon)
-        norm = self.bounds.norm if isinstance(self.loss, Logistic) else None
+        norm = self.bounds.norm if isinstance(self.loss.core, Logistic) else None
         return united_delta(self.constants, sigma, epsilon, norm=norm, last=last)
 
     def _profile(self, sigma: float) -> LogisticProfile:

@@ -8,7 +8,7 @@ there they are multiplied by 181/128, just below √2, by shifts of whole number
 
 import math
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,13 @@ _BITS = 20
 _BLOCK = 1 << 12
 _SHIFTS = (2, 3, 5, 7)  # 1 + 1/4 + 1/8 + 1/32 + 1/128 = 181/128, just below √2
 _STRETCH = 181 / 128
+
+
+class Claiming(Protocol):
+    """Whatever says what it costs."""
+
+    @property
+    def claim(self) -> Claim: ...
 
 
 class OneRelease(ABC, Generic[Given]):

@@ -119,6 +119,18 @@ OBJECTIVE_PERTURBATION_LIMIT = Theorem(
     source="Kifer, Smith, Thakurta, COLT 2012, Thm 1 (successive approximation)",
     proof="proofs/objective_perturbation_limit.py",
 )
+WEIGHTED_LOSSES = Theorem(
+    name="weighted-losses",
+    statement=(
+        "For a weight w in [0, 1] and a convex loss f of the score, w·f is convex, has slopes of the same sign and the "
+        "Lipschitz and smoothness constants of f. If f is logistic, of slope p and curvature p(1−p), then w·f has the slope "
+        "q = w·p and a curvature of at most q(1−q). If f is softmax, the slope of w·f is a mixture of 0 and the vectors that "
+        "the slope of f is a mixture of. So output perturbation and objective perturbation of weighted records have the "
+        "guarantees of records without weights."
+    ),
+    source="derived here",
+    proof="proofs/weighted_losses.py",
+)
 PUBLISHED_PURE = Theorem(
     name="chaudhuri-monteleoni-sarwate",
     statement=(

@@ -23,6 +23,7 @@ from dpverify.errors import (
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 from dpverify.theorems import EXPONENTIAL_MECHANISM, Theorem
+from solvers.bounds import Bounds
 from solvers.exponential.quantiles import ExponentialQuantile
 from solvers.gradient_descent import GradientDescent
 from solvers.objective_perturbation import ObjectivePerturbation
@@ -231,6 +232,11 @@ def noise_length(scale: float, dimension: int, *, gaussian: bool) -> float:
     return float(scale * gammainccinv(dimension, FAILURE))
 
 
+def _losses(bounds: Bounds) -> str:
+    """What is summed up or averaged, in words."""
+    return "weighted losses" if bounds.weighted else "losses"
+
+
 def of_objective(mechanism: ObjectivePerturbation, dimension: int) -> Utility:
     """What objective perturbation promises.
 
@@ -242,7 +248,8 @@ def of_objective(mechanism: ObjectivePerturbation, dimension: int) -> Utility:
     return Utility(
         bound=bound,
         statement=f"with probability {1 - FAILURE:.0%}, before the last small noise, the "
-        f"regularized sum of losses is within {rounded_up(bound, digits=6)} of its least value",
+        f"regularized sum of {_losses(mechanism.problem.bounds)} is within "
+        f"{rounded_up(bound, digits=6)} of its least value",
         failure=FAILURE,
         theorem=PERTURBED_MINIMUM,
     )
@@ -262,7 +269,8 @@ def of_output(mechanism: OutputPerturbation, dimension: int) -> Utility:
     bound = output_excess(lipschitz=lipschitz, noise_norm=length, ridge=0.0, radius=0.0)
     return Utility(
         bound=bound,
-        statement=f"with probability {1 - FAILURE:.0%} the mean loss is within "
+        statement=f"with probability {1 - FAILURE:.0%} the mean of "
+        f"{_losses(mechanism.problem.bounds)} is within "
         f"{rounded_up(bound, digits=6)} of that at the exact regularized minimum",
         failure=FAILURE,
         theorem=MINIMIZER_SENSITIVITY,
@@ -281,9 +289,10 @@ def of_descent(descent: GradientDescent, dimension: int) -> Utility:
     )
     return Utility(
         bound=bound,
-        statement=f"the mean loss is expected to be within {rounded_up(bound, digits=6)} of the "
-        f"least one for ‖θ‖ ≤ {as_given(descent.setting.radius(dimension))}, if there are "
-        f"{descent.setting.records} records",
+        statement=f"the mean of {_losses(descent.setting.bounds)} is expected to be within "
+        f"{rounded_up(bound, digits=6)} of the least one for ‖θ‖ ≤ "
+        f"{as_given(descent.setting.radius(dimension))}, if there are {descent.setting.records} "
+        "records",
         failure=None,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 import dpverify as dpv
 from dpverify.errors import InvalidParameter, NotSupported
@@ -20,8 +21,12 @@ from solvers import (
     Logistic,
     OutputPerturbation,
     PrivateClassifier,
+    PrivateForest,
+    PrivateKMeans,
     PrivateLinearRegression,
     PrivateLogisticRegression,
+    PrivateNaiveBayes,
+    PrivatePCA,
     PrivateSVM,
     Problem,
     Ridge,
@@ -30,6 +35,7 @@ from solvers import (
     WholeSpace,
 )
 from solvers.descent import DescentSetting
+from solvers.lloyd import Lloyd
 
 APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-5)
 
@@ -142,6 +148,91 @@ def test_memory_mapped_arrays_are_read_slice_by_slice(tmp_path: Path) -> None:
     mapped = [np.load(tmp_path / name, mmap_mode="r") for name in ("X.npy", "y.npy")]
     parts = logistic().fit(Chunks.arrays(*mapped, rows=100))
     assert (parts.coef_ == logistic().fit(features, y).coef_).all()
+
+
+# models of bounded features, whose sums are whole numbers
+
+BOX: dict[str, Any] = {"budget": APPROX, "relation": "add-remove", "random_state": 0}
+BOXED: dict[str, tuple[Any, str]] = {
+    "bayes": (PrivateNaiveBayes(low=-1.0, high=1.0, classes=(0, 1), **BOX), "theta_"),
+    "forest": (PrivateForest(low=-1.0, high=1.0, classes=(0, 1), **BOX), "counts_"),
+    "k-means": (PrivateKMeans(low=-1.0, high=1.0, n_clusters=3, **BOX), "cluster_centers_"),
+    "pca": (PrivatePCA(norm_bound=1.0, **BOX), "components_"),
+}
+
+
+def boxed(name: str, **changes: object) -> Any:  # noqa: ANN401
+    return clone(BOXED[name][0]).set_params(**changes)
+
+
+def fitted(name: str, *data: Any, **changes: object) -> Any:  # noqa: ANN401
+    """What the model learned; models without labels get none."""
+    given = data if len(data) == 1 or name in {"bayes", "forest"} else data[:1]
+    return getattr(boxed(name, **changes).fit(*given), BOXED[name][1])
+
+
+@pytest.mark.parametrize("relation", list(dpv.Relation))
+@pytest.mark.parametrize("budget", [APPROX, dpv.PureDP(epsilon=1.0)])
+@pytest.mark.parametrize("rows", [1, 7, 333, 5000])
+@pytest.mark.parametrize("name", BOXED)
+def test_sums_of_bounded_features_are_the_same_to_the_last_bit(
+    name: str, rows: int, budget: Any, relation: dpv.Relation, # noqa: ANN401
+) -> None:  # fmt: skip
+    features, y = drawn(100)
+    given = {"budget": budget, "relation": relation}
+    whole = fitted(name, features, y, **given)
+    assert (fitted(name, Chunks.arrays(features, y, rows=rows), **given) == whole).all()
+
+
+@pytest.mark.parametrize("name", BOXED)
+def test_bounded_features_come_from_files_and_clusters(name: str, tmp_path: Path) -> None:
+    features, y = drawn()
+    whole = fitted(name, features, y)
+    path = written(tmp_path, features, y)
+    assert (fitted(name, Chunks.parquet(path, "y", rows=64)) == whole).all()
+    np.save(tmp_path / "X.npy", features)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert (fitted(name, Chunks.arrays(mapped, y, rows=64)) == whole).all()
+    arrays = pytest.importorskip("dask.array")
+    cut = Chunks.dask(
+        arrays.from_array(features, chunks=(300, 2)), arrays.from_array(y, chunks=300)
+    )
+    assert (fitted(name, cut) == whole).all()
+
+
+@pytest.mark.parametrize("name", BOXED)
+@pytest.mark.parametrize("n", [0, 1])
+def test_no_records_are_data_for_bounded_features_too(name: str, n: int) -> None:
+    features, y = drawn(n + 1)
+    assert (
+        fitted(name, Chunks.arrays(features[:n], y[:n])) == fitted(name, features[:n], y[:n])
+    ).all()
+    with pytest.raises(InvalidParameter, match="X has 0 rows; there must be 1"):
+        fitted(name, Chunks.arrays(features[:0], y[:0]), relation="replace-one")
+
+
+@pytest.mark.parametrize("name", ["bayes", "forest"])
+def test_batches_come_in_chunks_as_well(name: str) -> None:
+    features, y = drawn()
+    parts, whole = boxed(name), boxed(name)
+    for few in (slice(0, 600), slice(600, 1000)):
+        whole.partial_fit(features[few], y[few])
+        parts.partial_fit(Chunks.arrays(features[few], y[few], rows=77))
+    kept = BOXED[name][1]
+    assert (getattr(parts, kept) == getattr(whole, kept)).all()
+    assert parts.claim_ == whole.claim_
+    with pytest.raises(InvalidParameter, match="X has 2 columns; there must be 3, as before"):
+        parts.partial_fit(Chunks.arrays(features[:, :2], y))
+
+
+@pytest.mark.parametrize("name", BOXED)
+def test_chunks_have_labels_and_no_weights(name: str) -> None:
+    features, y = drawn(20)
+    chunks = Chunks.arrays(features, y)
+    with pytest.raises(InvalidParameter, match="must not be given beside data in chunks"):
+        boxed(name).fit(chunks, y)
+    with pytest.raises(InvalidParameter, match=r"weight_bound=2\.0 must not be given with data in"):
+        boxed(name, weight_bound=2.0).fit(chunks)
 
 
 # mechanisms
@@ -290,6 +381,46 @@ def test_a_bad_last_chunk_is_refused_before_noise_is_drawn(
     assert not hasattr(model, "coef_")
 
 
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("NaN", "X must be finite"),
+        ("label", "every label in y must be one of: 0, 1"),
+        ("long", "must "),
+        ("columns", "must be those of"),
+        ("types", "must be numbers"),
+        ("truncated", "must be a whole parquet file"),
+        ("damaged", "must be a whole parquet file"),
+    ],
+)
+@pytest.mark.parametrize("name", BOXED)
+def test_a_bad_last_chunk_of_bounded_features_is_refused_before_noise_is_drawn(
+    name: str, kind: str, message: str, tmp_path: Path
+) -> None:
+    if kind == "label" and name in {"k-means", "pca"}:
+        pytest.skip("labels play no part")
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    model = boxed(name, random_state=rng)
+    with pytest.raises(InvalidParameter) as refusal:
+        model.fit(spoiled(kind, tmp_path))
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert rng.bit_generator.state == before
+    assert not hasattr(model, "claim_")
+
+
+def test_lloyd_looks_at_all_chunks_before_it_draws() -> None:
+    rows = np.full((10, 1), 0.5)
+    rows[-1] = 2.0
+    lloyd = Lloyd(start=[[0.0]], budget=APPROX, relation=dpv.Relation.ADD_REMOVE, steps=2)
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    with pytest.raises(InvalidParameter, match="must be rows of 1 numbers"):
+        lloyd.sample(Chunks.arrays(rows, np.zeros(10), rows=3), 1, rng=rng)
+    assert rng.bit_generator.state == before
+
+
 def test_misuse(tmp_path: Path) -> None:
     features, y = drawn(20)
     path = written(tmp_path, features, y)
@@ -327,9 +458,9 @@ def test_progress_tells_of_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         return told_at_the_end()
 
     monkeypatch.setattr("solvers.chunks.waiting", waiting)
-    chunks = Chunks.arrays(*drawn(100), rows=10).checked()
+    chunks = Chunks.arrays(*drawn(1100), rows=100).checked()
     chunks.total(lambda block: block[0].sum(axis=0))
-    assert told == ["checking, 10 chunks", "summing, 10 of 10 chunks"]
+    assert told == ["checking, 1,100 records", "summing, 1,100 of 1,100 records"]
 
 
 # Dask

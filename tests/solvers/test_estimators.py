@@ -59,14 +59,15 @@ def halves(n: int = 400, seed: int = 0) -> tuple[Array, Array]:
     [
         PrivateLogisticRegression(
             budget=LARGE, norm_bound=10.0, relation=dpv.Relation.REPLACE_ONE, clip=True,
-            random_state=0,
+            weight_bound=10.0, random_state=0,
         ),
         PrivateSVM(
-            budget=LARGE, norm_bound=10.0, relation="replace-one", clip=True, random_state=0
+            budget=LARGE, norm_bound=10.0, relation="replace-one", clip=True, weight_bound=10.0,
+            random_state=0,
         ),
         PrivateClassifier(
             loss="huber-hinge", budget=LARGE, norm_bound=10.0, relation="replace-one", clip=True,
-            random_state=0,
+            weight_bound=10.0, random_state=0,
         ),
         PrivateLinearRegression(
             budget=dpv.PureDP(epsilon=1e6), norm_bound=30.0, label_bound=1e3, clip=True,
@@ -77,7 +78,9 @@ def halves(n: int = 400, seed: int = 0) -> tuple[Array, Array]:
         ),
     ],
     expected_failed_checks=lambda model: (
-        NO_WEIGHT | ROUNDED if isinstance(model, PrivateLinearRegression) else {}
+        {}
+        if isinstance(model, PrivateMedian)
+        else NO_WEIGHT | (ROUNDED if isinstance(model, PrivateLinearRegression) else {})
     ),
 )  # fmt: skip
 def test_laws_of_scikit_learn(estimator: object, check: Callable[[object], None]) -> None:

@@ -178,7 +178,7 @@ def test_any_records_within_the_bounds_will_do(n: int, size: float, budget: Any)
         ({"high": 5.0}, "every value of X must lie between low and high"),
         ({"n_estimators": 0}, "n_estimators=0 must be"),
         ({"max_depth": 0}, "max_depth=0 must be"),
-        ({"max_depth": 40}, "depth=40 must be at most 16"),
+        ({"max_depth": 40}, "max_depth=40 must be at most 16"),
         ({"budget": None}, "budget=None must be declared"),
         ({"weight_bound": 0.5}, "every weight must lie between 0 and weight_bound=0.5"),
     ],

@@ -201,7 +201,7 @@ def test_any_records_within_the_bounds_will_do(n: int, size: float, budget: Any)
         ({"low": None}, "low=None and high=[100.0, 1.0] must be declared"),
         ({"high": [50.0, 1.0]}, "every value of X must lie between low and high"),
         ({"n_clusters": 0}, "n_clusters=0 must be"),
-        ({"max_iter": 0}, "steps=0 must be"),
+        ({"max_iter": 0}, "max_iter=0 must be"),
         ({"init": [[1.0, 0.5]]}, "init of shape (1, 2) must be of shape (3, 2)"),
         ({"init": [[1.0, 1.5]] * 3}, "all of it between low and high"),
         ({"init": [[1.0, math.nan]] * 3}, "init must be finite"),

@@ -115,5 +115,7 @@ def test_a_norm_depends_on_its_row_alone() -> None:
     for dimension in (9, 17, 64, 100):
         rows = np.asfortranarray(rng.normal(size=(50, dimension)))
         sizes = np.abs(rows)
-        each = [_norms(np.asfortranarray(rows[[i]]), sizes[[i]]) for i in range(50)]
-        assert np.array_equal(_norms(rows, sizes), np.concatenate(each))
+        for bound in (1.0, 2.0**500):  # plainly, and in units of the row's own
+            each = [_norms(np.asfortranarray(rows[[i]]), sizes[[i]], bound) for i in range(50)]
+            assert np.array_equal(_norms(rows, sizes, bound), np.concatenate(each))
+        assert np.array_equal(_norms(rows, sizes, 1.0), _norms(rows, sizes, 2.0**500))

@@ -26,6 +26,7 @@ from solvers import (
     Problem,
     Ridge,
 )
+from tests.solvers.scikit_learn import NO_WEIGHT
 
 PURE, APPROX = PureDP(epsilon=1.0), ApproxDP(epsilon=1.0, delta=1e-3)
 BOUNDS = Bounds(norm=1.0, label_bound=2.0)
@@ -248,9 +249,10 @@ def test_negative_targets_in_the_last_chunk_are_refused_or_taken_for_none() -> N
     [
         PrivatePoissonRegression(
             budget=PureDP(epsilon=1e3), norm_bound=10.0, label_bound=10.0, clip=True,
-            relation="replace-one", random_state=0,
+            relation="replace-one", weight_bound=10.0, random_state=0,
         )
-    ]
+    ],
+    expected_failed_checks=lambda _: NO_WEIGHT,
 )  # fmt: skip
 def test_laws_of_scikit_learn(estimator: Any, check: Any) -> None:  # noqa: ANN401
     check(estimator)

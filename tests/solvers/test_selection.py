@@ -354,8 +354,8 @@ def test_repetition_is_not_refuted() -> None:
 @pytest.mark.parametrize(
     ("search", "message"),
     [
-        (PrivateSelection(model(), candidates=TWENTY, runs=1), "runs=1 must be at least 2"),
-        (PrivateSelection(model(), candidates=TWENTY, runs=0), "runs=0"),
+        (PrivateSelection(model(), candidates=TWENTY, runs=1), "runs=1 must be a whole number, at"),
+        (PrivateSelection(model(), candidates=TWENTY, runs=0), "number, at least 2"),
         (PrivateSelection(model(), candidates=TWENTY, method="best"), "method='best' must be one"),
         (PrivateGridSearch(model(), {"ridge": 3.0}), "param_grid={'ridge': 3.0} must be lists"),
         (PrivateGridSearch(model(), {"ridge": [3.0]}), "must be at least two"),

@@ -6,7 +6,9 @@ that such a float cannot decide is decided by `quantile_ball`.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy
@@ -52,6 +54,10 @@ class Magnitude(ABC):
     def quantile_ball(self, tail: arb) -> arb:
         """A ball with the quantiles of all probabilities in `tail`, which must exclude 0."""
 
+    def quantile_balls(self, tails: Sequence[arb]) -> list[arb]:
+        """`quantile_ball` of each."""
+        return [self.quantile_ball(tail) for tail in tails]
+
 
 @dataclass(frozen=True, slots=True)
 class Exponential(Magnitude):
@@ -69,6 +75,13 @@ class Exponential(Magnitude):
 
     def quantile_ball(self, tail: arb) -> arb:
         return -tail.log()
+
+    def sum_ball(self, tails: Sequence[arb]) -> arb:
+        """A ball with the sum of the quantiles: one logarithm, of the product of all tails."""
+        product = arb(1)
+        for tail in tails:
+            product *= tail
+        return self.quantile_ball(product)
 
     def log_rounded_mass(self, steps: Ints, scale: float) -> Floats:
         """Log probabilities of `steps` as the rounding of ±scale·X to the nearest integer.
@@ -93,7 +106,13 @@ class _Smooth(Magnitude):
 
     def quantile_ball(self, tail: arb) -> arb:
         """Starts from the float, whose error then does not matter, and bisects if that fails."""
-        guess = float(self.quantile(np.array([float(tail.mid())]))[0])
+        return self.quantile_balls([tail])[0]
+
+    def quantile_balls(self, tails: Sequence[arb]) -> list[arb]:
+        guesses = self.quantile(np.array([float(tail.mid()) for tail in tails])).tolist()
+        return [self._near(*pair) for pair in zip(guesses, tails, strict=True)]
+
+    def _near(self, guess: float, tail: arb) -> arb:
         root = self._newton(arb(guess), arb(guess, _NEWTON_RADIUS * (1.0 + guess)), tail)
         if root is None:
             return self._bisected(tail)
@@ -137,6 +156,13 @@ class _Smooth(Magnitude):
         return low.union(high)
 
 
+@lru_cache(maxsize=64)
+def _normal_constants(precision: int) -> tuple[arb, arb]:
+    """√2 and √(2/π), which many balls of one precision need."""
+    with ctx.workprec(precision):
+        return arb(2).sqrt(), (2 / arb.pi()).sqrt()
+
+
 @dataclass(frozen=True, slots=True)
 class HalfNormal(_Smooth):
     """|N(0, 1)|: P(X > x) = erfc(x/√2)."""
@@ -152,10 +178,10 @@ class HalfNormal(_Smooth):
         return -scipy.special.ndtri(0.5 * tail)
 
     def tail(self, x: arb) -> arb:
-        return (x / arb(2).sqrt()).erfc()
+        return (x / _normal_constants(ctx.prec)[0]).erfc()
 
     def density(self, x: arb) -> arb:
-        return (2 / arb.pi()).sqrt() * (-x * x / 2).exp()
+        return _normal_constants(ctx.prec)[1] * (-x * x / 2).exp()
 
     def log_rounded_mass(self, steps: Ints, scale: float) -> Floats:
         """Log probabilities of `steps` as the rounding of ±scale·X to the nearest integer.

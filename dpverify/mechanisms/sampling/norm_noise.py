@@ -18,7 +18,6 @@ from dpverify.arrays import Floats, Ints, Words
 from dpverify.balls import ball
 from dpverify.mechanisms.sampling.grid import spread
 from dpverify.mechanisms.sampling.inversion import (
-    FIRST_PRECISION,
     LARGEST_STEP,
     TRUSTED,
     UNIFORM_BITS,
@@ -34,6 +33,7 @@ from dpverify.mechanisms.sampling.uniform import LazyUniform, leading, random_wo
 
 _BLOCK = 1 << 16  # uniforms per pass
 LARGEST_NORM = 1000.0  # of finite ones; beyond, powers of balls are too wide
+_FIRST_PRECISION = 96  # settles nearly all draws, which have 127 digits by then
 _LEAST = 2.0**-10  # a radius or length below this share of its usual size is left to balls
 
 
@@ -126,12 +126,13 @@ class NormNoise:
     def resolve(self, numerators: Words, rng: np.random.Generator) -> list[int]:
         """The magnitudes of one vector, exactly, with as many further digits as that takes."""
         uniforms = [LazyUniform(int(numerator), UNIFORM_BITS) for numerator in numerators]
-        precision = FIRST_PRECISION
+        precision = _FIRST_PRECISION
         while True:
             refine(uniforms, rng)
             if all(uniform.significant >= UNIFORM_BITS for uniform in uniforms):
                 with ctx.workprec(precision):
-                    positions = self._position_balls([uniform.ball() for uniform in uniforms])
+                    tails = [uniform.rounded_ball() for uniform in uniforms]
+                    positions = self._position_balls(tails)
                     steps = [position.floor().unique_fmpz() for position in positions]
                 known = [min(int(step), LARGEST_STEP) for step in steps if step is not None]
                 if len(known) == self.dimension:
@@ -141,8 +142,8 @@ class NormNoise:
     def _position_balls(self, tails: list[arb]) -> list[arb]:
         n = self.exponentials
         law = direction_law(self.norm)
-        radius = sum((EXPONENTIAL.quantile_ball(tail) for tail in tails[:n]), arb(0))
-        x = [law.quantile_ball(tail) for tail in tails[n:]]
+        radius = EXPONENTIAL.sum_ball(tails[:n])
+        x = law.quantile_balls(tails[n:])
         if self.norm == math.inf:
             factor = radius * self.scale
         else:

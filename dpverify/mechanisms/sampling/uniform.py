@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from flint import arb
@@ -49,6 +50,15 @@ class LazyUniform:
         """All numbers that begin with the known digits."""
         exponent = -self.bits - 1
         return arb((2 * self.numerator + 1, exponent), (1, exponent))
+
+    def rounded_ball(self) -> arb:
+        """The same to the working precision, which is faster."""
+        return arb(2 * self.numerator + 1, 1) * _power_of_two(-self.bits - 1)
+
+
+@lru_cache(maxsize=64)
+def _power_of_two(exponent: int) -> arb:
+    return arb((1, exponent))
 
 
 def refine(uniforms: Sequence[LazyUniform], rng: np.random.Generator) -> None:

@@ -16,7 +16,9 @@ from scipy.stats import gamma, kstwo
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms import Laplace, NormMechanism
+from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL, HALF_NORMAL
 from dpverify.mechanisms.sampling.norm_noise import NormNoise, lengths
+from dpverify.mechanisms.sampling.uniform import LazyUniform
 from dpverify.neighbors import Relation
 from dpverify.pairs import LaplacePair
 
@@ -212,6 +214,22 @@ def test_sampling_is_reproducible_and_keeps_the_shape() -> None:
 def test_inflation_is_small() -> None:
     assert NormMechanism(scale=1.0, norm=math.inf).noise_inflation(1000) == 1.0
     assert 1.0 < NormMechanism(scale=1.0).noise_inflation(1000) < 1.0 + 1e-5
+
+
+@given(st.lists(st.integers(1 << 48, (1 << 63) - 1), min_size=1, max_size=20))
+def test_balls_of_many_digits_are_those_of_each(numerators: list[int]) -> None:
+    """One logarithm of a product, quantiles of a list, and digits to the working precision."""
+    uniforms = [LazyUniform(numerator, 63) for numerator in numerators]
+    with ctx.workprec(96):
+        tails = [uniform.ball() for uniform in uniforms]
+        for uniform, tail in zip(uniforms, tails, strict=True):
+            assert uniform.rounded_ball().contains(tail)
+        total = sum((EXPONENTIAL.quantile_ball(tail) for tail in tails), arb(0))
+        assert EXPONENTIAL.sum_ball(tails).overlaps(total)
+        found = HALF_NORMAL.quantile_balls(tails)
+        for x, tail in zip(found, tails, strict=True):
+            assert x.overlaps(HALF_NORMAL.quantile_ball(tail))
+            assert (x / arb(2).sqrt()).erfc().overlaps(tail)
 
 
 def test_lengths_survive_where_powers_do_not() -> None:

@@ -1,0 +1,144 @@
+"""Classifiers that learn from one noisy release a batch: what forests and naive Bayes share."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import validate_data
+
+from dpverify.arrays import Floats, Ints
+from dpverify.claims import Claim
+from dpverify.errors import check_flag
+from solvers.chunks import Chunks
+from solvers.estimators.blocks import (
+    BoxBlock,
+    check_chunked,
+    check_no_weights,
+    check_same_classes,
+    declared_classes,
+    encoded,
+    read_chunks,
+)
+from solvers.estimators.declarations import (
+    Declaration,
+    PrivateEstimator,
+    generator,
+    in_batches,
+    weight_shares,
+    with_weights,
+)
+from solvers.estimators.standardizer import feature_bounds, within_one
+from solvers.privacy.releases import Claiming
+
+Release = TypeVar("Release", bound=Claiming)
+Batch = tuple[Floats, Ints] | tuple[Floats, Ints, Floats] | Chunks
+"""Rows in [−1, 1], the number of each's class, and weights if there are any; or chunks of these."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):  # type: ignore[misc]  # scikit-learn has no types
+    """Features within declared bounds, classes that are declared, and noise for every batch."""
+
+    low: float | Sequence[float] | None = None
+    high: float | Sequence[float] | None = None
+    classes: Sequence[Any] | None = None
+    weight_bound: float | None = None
+
+    @abstractmethod
+    def _release(
+        self, declared: Declaration, features: int, rng: np.random.Generator, *, first: bool
+    ) -> Release:
+        """What asks the data, once for each batch."""
+
+    @abstractmethod
+    def _learn(
+        self, release: Release, data: Batch, rng: np.random.Generator, *, first: bool
+    ) -> None:
+        """Ask, and add the answer to those of the batches before."""
+
+    def fit(
+        self,
+        X: ArrayLike | Chunks,  # noqa: N803
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Spend the budget on sums; refuse, before any noise is drawn, what breaks a bound.
+
+        `X` may be `solvers.Chunks`, which has the labels in it and no weights.
+        """
+        return self._fitted(X, y, sample_weight, batch=False)
+
+    def partial_fit(
+        self,
+        X: ArrayLike | Chunks,  # noqa: N803
+        y: ArrayLike | None = None,
+        classes: Sequence[Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add the noisy sums of one more batch of other records.
+
+        Every batch costs its own records the whole budget, and other records nothing, as long as no
+        record is in two of them: the claim assumes that. Each adds noise of its own.
+        """
+        check_same_classes(classes, self.classes)
+        return self._fitted(X, y, sample_weight, batch=True)
+
+    def _fitted(
+        self,
+        X: ArrayLike | Chunks,  # noqa: N803
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        *,
+        batch: bool,
+    ) -> Self:
+        first = not (batch and hasattr(self, "claim_"))
+        number = 0 if first else self._batches
+        declared = Declaration.of(self.budget, self.relation)
+        check_flag("clip", self.clip)
+        feature_bounds(self.low, self.high, None)
+        classes = declared_classes(self.classes)
+        self._check_parameters()
+        rng = generator(self.random_state, batch=number)
+        data = self._read(X, y, sample_weight, declared, first=first)
+        release = self._release(declared, self.n_features_in_, rng, first=first)
+        claim = with_weights(release.claim, self.weight_bound)
+        if batch:
+            claim = in_batches(claim, None if first else self.claim_)
+        self._batches: int = number + 1
+        self._learn(release, data, rng, first=first)
+        self.classes_: NDArray[Any] = classes
+        self.claim_: Claim = claim
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters of the model's own, before any data are read."""
+
+    def _read(
+        self,
+        X: ArrayLike | Chunks,  # noqa: N803
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        declared: Declaration,
+        *,
+        first: bool,
+    ) -> Batch:
+        """The records of a batch, all within their bounds."""
+        classes = declared_classes(self.classes)
+        if isinstance(X, Chunks):
+            check_chunked(y)
+            check_no_weights(sample_weight, self.weight_bound)
+            low, high = feature_bounds(self.low, self.high, X.source.columns)
+            block = BoxBlock(low, high, clip=self.clip, classes=classes)
+            return read_chunks(self, X.map(block), None, declared, reset=first)
+        rows, labels = validate_data(
+            self, X, y, reset=first, dtype=np.float64, ensure_min_samples=declared.least_records
+        )
+        indices = encoded(labels, classes)
+        low, high = feature_bounds(self.low, self.high, rows.shape[1])
+        shares = weight_shares(sample_weight, self.weight_bound, len(rows), clip=self.clip)
+        scaled = within_one(rows, low, high, clip=self.clip)
+        return (scaled, indices) if shares is None else (scaled, indices, shares)
