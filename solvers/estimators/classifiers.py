@@ -75,7 +75,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
                 prepared, _ = rows.prepare(features, np.zeros(len(indices)))
         method, self.reason_ = self._chosen(len(classes), declared, prepared)
         request = replace(request, method=method)
-        self.joint_ = len(classes) > 2 and request.method != "objective" and self._has_joint
+        self.joint_ = len(classes) > 2 and self._has_joint
         if self.joint_:
             fits = [_together(request, prepared, indices, len(classes), rng)]
             weights = fits[0].weights.reshape(prepared.shape[1], -1).T
@@ -203,9 +203,10 @@ def _together(
 class PrivateLogisticRegression(LinearClassifier):
     """Logistic regression under differential privacy.
 
-    Minimizes Σ ln(1 + e^(−yᵢ⟨θ, xᵢ⟩)) + (λ/2)·‖θ‖² with noise in the objective, or follows noisy
-    gradients of the sum of losses for a while. The intercept is the weight of a constant feature, a
-    quarter of the norm bound, and is regularized like the others: without that, no claim holds.
+    Minimizes Σ ln(1 + e^(−yᵢ⟨θ, xᵢ⟩)) + (λ/2)·‖θ‖², with softmax losses for more than two classes
+    and noise in the objective, or follows noisy gradients of the sum of losses for a while. The
+    intercept is the weight of a constant feature, a quarter of the norm bound, and is regularized
+    like the others: without that, no claim holds.
 
     Parameters
     ----------
@@ -218,8 +219,7 @@ class PrivateLogisticRegression(LinearClassifier):
     method : {"auto", "objective", "output", "gradient", "sgd"}
         The algorithm. "auto" follows noisy gradients where the number of records is public and
         small for the noise, and is objective perturbation elsewhere or where a ridge is declared.
-        With more than two classes "objective" fits each of them against the others on its share of
-        the budget; the other methods fit all classes jointly (softmax) on the whole budget.
+        More than two classes are fitted jointly (softmax) on the whole budget, by every method.
     classes : sequence or None
         The labels that can occur. None reads them off `y`, and the claim says so.
     ridge : float or None
@@ -248,7 +248,10 @@ class PrivateLogisticRegression(LinearClassifier):
     ridge_ : float or None
         The λ that was used.
     utility_ : Utility or None
-        What is promised about the fit's quality; for each class if there are more than two.
+        What is promised about the fit's quality.
+    joint_ : bool
+        Whether all of several classes were fitted jointly; `PrivateSVM` and `PrivateClassifier`
+        fit each of them against the others, on its share of the budget.
 
     >>> from dpverify import PureDP, Relation
     >>> rng = np.random.default_rng(0)

@@ -75,6 +75,7 @@ class FitRequest:
             norm=self.bounds.norm,
             smoothness=smoothness,
             steepness=steepness,
+            classes=max(2, classes_of(self.loss)),
         )
 
 
@@ -176,7 +177,7 @@ def shape_of(data: Data) -> tuple[int, int]:
 
 def _objective(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
     """Objective perturbation; only the logistic loss has a theorem that spares ln(1 + β/λ)."""
-    dimension = shape_of(data)[1]
+    dimension = shape_of(data)[1] * classes_of(request.loss)
     spared = isinstance(request.loss, Logistic) or not request.loss.smooth  # which is refused
     charged = 0.0 if spared else request.loss.smoothness(request.bounds)
     steepest = request.loss.slope_bound(request.bounds) if request.loss.smooth else 1.0
