@@ -64,6 +64,7 @@ _MODULES = {
     "StochasticGradientDescent": "solvers.sgd",
     "PoissonBatches": "solvers.sgd",
     "FixedBatches": "solvers.sgd",
+    "AllocatedBatches": "solvers.sgd",
     "ExponentialQuantile": "solvers.exponential.quantiles",
     "ExponentialERM": "solvers.exponential.candidates",
     "ExponentialOnBall": "solvers.exponential.on_ball",

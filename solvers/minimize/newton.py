@@ -81,9 +81,12 @@ def _followed(objective: Objective, b: Floats, tolerance: float) -> Floats:
         points = point[None]
         return float(objective.values(points, linear)[0]), objective.gradients(points, linear)[0]
 
-    options = {"gtol": tolerance / math.sqrt(len(b)), "ftol": 0.0, "maxcor": 30, "maxiter": 2000}
     found = optimize.minimize(
-        derivatives, np.zeros(len(b)), jac=True, method="L-BFGS-B", options=options
+        derivatives,
+        np.zeros(len(b)),
+        jac=True,
+        method="L-BFGS-B",
+        options={"gtol": tolerance / math.sqrt(len(b)), "ftol": 0.0, "maxcor": 30, "maxiter": 2000},
     )
     end: Floats = found.x
     return end
