@@ -42,6 +42,7 @@ _MODULES = {
     "PrivatePipeline": "solvers.estimators",
     "PrivateClassifier": "solvers.estimators",
     "PrivateRegressor": "solvers.estimators",
+    "Descent": "solvers.estimators",
     "register": "solvers.registry",
     "PrivateSelection": "solvers.selection",
     "PrivateGridSearch": "solvers.selection",

@@ -43,6 +43,7 @@ from solvers.privacy.noise import (
 from solvers.privacy.theorems import APPROXIMATE_MINIMUM as LAST_NOISE
 
 Accounting: TypeAlias = Literal["steps", "last"]
+ACCOUNTING: tuple[Accounting, ...] = get_args(Accounting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class GradientDescent:
         settle_fields(self)
         check_count("steps", self.steps)
         check_path(self.output, self.momentum)
-        check_member("accounting", self.accounting, get_args(Accounting))
+        check_member("accounting", self.accounting, ACCOUNTING)
         if self.learning_rate is not None:
             check_positive("learning_rate", self.learning_rate)
         elif not self.setting.domain.bounded and not self._hides:

@@ -135,6 +135,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         """The method, where the caller leaves it open, by public numbers alone; and why."""
         if self.method != "auto":
             return self.method, "it was asked for"
+        if self.descent is not None:
+            return self.descent.method, "a descent was declared"
         other = "objective" if self._loss().smooth else "output"
         if self.ridge is not None:
             return other, "a ridge was declared"
@@ -230,6 +232,9 @@ class PrivateLogisticRegression(LinearClassifier):
         added or removed.
     fit_intercept : bool
         Whether there is an intercept.
+    descent : Descent or None
+        How gradient methods go: steps, learning rate, momentum, averages, batches. None takes all
+        of it from public numbers.
     clip : bool
         Scale longer rows to the norm bound instead of refusing them.
     random_state : int, Generator, RandomState or None

@@ -86,7 +86,9 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
                 data = read_chunks(self, chunks, rows, declared)
             else:
                 data = block((features, labels))
-        method = self._chosen(loss) if self.method == "auto" else self.method
+        method = self.method
+        if method == "auto":
+            method = self._chosen(loss) if self.descent is None else self.descent.method
         request = self._request(declared, Bounds(norm=rows.norm, label_bound=bound), method)
         fitted = fit_weights(request, data, rng=rng)
         coefficients, intercepts = rows.split(fitted.weights[None])
@@ -133,6 +135,8 @@ class PrivateLinearRegression(LinearRegressor):
         over this bound.
     fit_intercept : bool
         Whether there is an intercept.
+    descent : Descent or None
+        How gradient methods go; None takes all of it from public numbers.
     clip : bool
         Scale longer rows to the norm bound and move targets and weights into their bounds, instead
         of refusing them.
@@ -184,7 +188,7 @@ class PrivateLinearRegression(LinearRegressor):
         return "statistics"
 
     def _constant(self) -> float:
-        by_statistics = self.method in {"auto", "statistics"}
+        by_statistics = self.method in {"auto", "statistics"} and self.descent is None
         return defaults.STATISTICS_INTERCEPT if by_statistics else defaults.INTERCEPT
 
     def _domain(self) -> Domain | None:
@@ -221,6 +225,8 @@ class PrivatePoissonRegression(LinearRegressor):
         gradient methods need it where records are added or removed.
     fit_intercept : bool
         Whether there is an intercept.
+    descent : Descent or None
+        How gradient methods go; None takes all of it from public numbers.
     clip : bool
         Scale longer rows to the norm bound and move targets into [0, label bound], instead of
         refusing them.

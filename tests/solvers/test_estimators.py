@@ -1,5 +1,6 @@
 """The private models of scikit-learn's kind: what they declare, claim, refuse and predict."""
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -18,9 +19,12 @@ import dpverify as dpv
 from dpverify.arrays import Array
 from dpverify.errors import DPVerifyError, InvalidParameter
 from solvers import (
+    AllocatedBatches,
     Bounds,
     Chunks,
+    Descent,
     Logistic,
+    PoissonBatches,
     PrivateClassifier,
     PrivateLinearRegression,
     PrivateLogisticRegression,
@@ -474,3 +478,88 @@ def test_generators_of_both_kinds_move_on(source: Callable[[int], Any]) -> None:
 def test_a_random_state_that_is_none_of_these() -> None:
     with pytest.raises(InvalidParameter, match="random_state='seed' must be"):
         PrivateLogisticRegression(**DECLARED, random_state="seed").fit(X50, Y50)
+
+
+# how gradients are followed
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        ({"momentum": 0.5}, "gradient"),
+        ({"steps": 12, "learning_rate": 2.0, "clip": 0.2, "output": "tail"}, "gradient"),
+        ({"batches": AllocatedBatches(3)}, "sgd"),
+        ({"batches": PoissonBatches(0.5), "steps": 5}, "sgd"),
+        ({"accounting": "last", "steps": 300}, "gradient"),
+    ],
+)
+@pytest.mark.parametrize("kind", [PrivateLogisticRegression, PrivateLinearRegression])
+def test_a_declared_descent_is_followed(kind: Any, options: Any, method: str) -> None:  # noqa: ANN401
+    rows, y = halves(400)
+    bound = {"label_bound": 1.0} if kind is PrivateLinearRegression else {"classes": (-1, 1)}
+    model = kind(
+        budget=dpv.ApproxDP(epsilon=2.0, delta=1e-3), norm_bound=1.0, relation="replace-one",
+        ridge=2.0, descent=Descent(**options), random_state=0, **bound,
+    )  # fmt: skip
+    model.fit(rows, y)
+    assert model.method_ == method
+    assert model.claim_.guarantee == dpv.ApproxDP(epsilon=2.0, delta=1e-3)
+    theorem = {"gradient": "gaussian-composition", "sgd": "noisy-batches"}[method]
+    hidden = options.get("accounting") == "last"
+    assert model.claim_.theorem.name == ("last-iterate" if hidden else theorem)
+    assert ((rows @ model.coef_.ravel() + model.intercept_ > 0.0) == (y > 0)).mean() > 0.8
+    if kind is PrivateLogisticRegression:
+        assert model.reason_ == "a descent was declared"
+
+
+def test_an_empty_descent_is_the_default_one() -> None:
+    rows, y = halves(200)
+    given: dict[str, Any] = {
+        "budget": dpv.ApproxDP(epsilon=1.0, delta=1e-3), "norm_bound": 1.0, "records": 200,
+        "relation": "add-remove", "random_state": 0,
+    }  # fmt: skip
+    for method in ("gradient", "sgd"):
+        one, other = (
+            PrivateLogisticRegression(**given, method=method, descent=descent).fit(rows, y)
+            for descent in (None, Descent())
+        )
+        assert (one.coef_ == other.coef_).all()
+        assert one.claim_ == other.claim_
+
+
+@pytest.mark.parametrize(
+    ("options", "method", "message"),
+    [
+        ({}, "objective", "method='objective' must be 'auto' or 'gradient' or 'sgd' for descent="),
+        ({"batches": AllocatedBatches(2)}, "gradient", "must be 'auto' or 'sgd' for descent="),
+        ({"accounting": "last"}, "sgd", "must be 'auto' or 'gradient' for descent="),
+    ],
+)
+def test_a_descent_that_the_method_has_no_use_for_is_refused(
+    options: Any,  # noqa: ANN401
+    method: str,
+    message: str,
+) -> None:
+    model = PrivateLogisticRegression(**DECLARED, method=method, descent=Descent(**options))
+    with pytest.raises(InvalidParameter, match=message):
+        model.fit(*halves(50))
+    with pytest.raises(InvalidParameter, match=r"descent=0\.9 must be a solvers\.Descent"):
+        PrivateLogisticRegression(**DECLARED, descent=0.9).fit(*halves(50))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"steps": 0}, "steps=0 must"),
+        ({"learning_rate": 0.0}, "learning_rate=0.0 must"),
+        ({"clip": math.inf}, "clip=inf must"),
+        ({"momentum": 1.0}, "momentum=1.0 must be at least 0 and below 1"),
+        ({"output": "first"}, "output='first' must"),
+        ({"batches": 7}, "batches=7 must"),
+        ({"accounting": "none"}, "accounting='none' must"),
+        ({"accounting": "last", "batches": AllocatedBatches(2)}, "must be 'steps' for batches"),
+    ],
+)
+def test_no_such_descent(options: Any, message: str) -> None:  # noqa: ANN401
+    with pytest.raises(InvalidParameter, match=message):
+        Descent(**options)

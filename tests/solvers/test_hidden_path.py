@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
+from scipy.interpolate import CubicSpline
 from scipy.stats import kstest, norm
 
 import dpverify as dpv
+from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
@@ -86,6 +89,61 @@ def test_and_its_draws_are_that_gaussian() -> None:
         draws = fit.sample(data, 20_000, rng=np.random.default_rng(1))[:, 0]
         far = kstest(draws, norm(loc=mean, scale=spread).cdf).statistic
         assert far < math.sqrt(math.log(2e9) / 2 / 20_000)
+
+
+def exact_delta(fit: GradientDescent, sides: list[tuple[Floats, Floats]], epsilon: float) -> float:
+    """δ of the last iterate in one dimension: densities step by step on a grid, both directions."""
+    setting, n = fit.setting, int(fit.setting.records)
+    rate, spread = fit.rate(1), fit.noise(1).scale * fit.rate(1) / n
+    c = fit.hidden(1).contraction
+    reach = rate * setting.clipping_norm(1) / (1 - c) + 9.0 * spread / math.sqrt(1 - c * c)
+    axis = np.linspace(-reach, reach, 801)
+    found = []
+    for rows, labels in sides:
+        slopes = setting.loss.slopes(np.outer(axis, rows[:, 0]), labels)
+        limits = setting.clipping_norm(1) / np.maximum(np.abs(rows[:, 0]), 1e-12)
+        mean = (np.clip(slopes, -limits, limits) * rows[:, 0]).sum(axis=1) / n
+        moved = axis - rate * (mean + float(setting.ridge) * axis)
+        kernel = norm.pdf(axis[:, None], loc=moved, scale=spread) * (axis[1] - axis[0])
+        start = 0.0 - rate * float(np.interp(0.0, axis, mean))
+        density = norm.pdf(axis, loc=start, scale=spread)
+        for _ in range(int(fit.steps) - 1):
+            density = kernel @ density
+        found.append(density)
+    assert [trapezoid(side, axis) for side in found] == pytest.approx([1.0, 1.0], abs=1e-6)
+    fine = np.linspace(-reach, reach, 80_001)  # for the corner where the two densities cross
+    one, other = (np.exp(CubicSpline(axis, np.log(side))(fine)) for side in found)
+    ratio = math.exp(epsilon)
+    return max(
+        float(trapezoid(np.maximum(p - ratio * q, 0.0), fine))
+        for p, q in ((one, other), (other, one))
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "steps", "share"),
+    [
+        ({"ridge": 0.1, "clip": 0.2}, 1, 0.9),  # slopes of 1/2 at the start, cut to 1/5
+        ({"ridge": 0.1, "clip": 0.2}, 4, 0.01),
+        ({"ridge": 0.1, "clip": 0.2}, 40, 1e-4),
+        ({"ridge": 0.1}, 10, 0.0),
+        ({"ridge": 0.5, "loss": HuberHinge(width=1.0)}, 10, 0.0),
+    ],
+    ids=str,
+)
+def test_exact_deltas_in_one_dimension_are_within_the_budget(
+    changes: Any,  # noqa: ANN401
+    steps: int,
+    share: float,
+) -> None:
+    """For bent and clipped losses, too, of which the last iterate is no Gaussian."""
+    budget = ApproxDP(epsilon=1.0, delta=1e-3)
+    chosen = setting(domain=WholeSpace(), arithmetic="real", records=3, **changes)
+    fit, deltas = last(chosen, budget, steps=steps), []
+    for others in ([[0.01], [0.01]], [[0.7], [-0.4]], [[-1.0], [-0.9]]):
+        sides = [(np.array([*others, [sign]]), np.ones(3)) for sign in (1.0, -1.0)]
+        deltas.append(exact_delta(fit, sides, budget.epsilon))
+    assert share * budget.delta <= max(deltas) <= budget.delta * (1 + 1e-7)  # the quadrature's
 
 
 # laws
