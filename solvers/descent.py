@@ -142,7 +142,7 @@ class Method(Protocol):
     ) -> Summing: ...
 
 
-class Place(NamedTuple):
+class Iterate(NamedTuple):
     """Where each run is, and the average of gradients that it moves along, with momentum."""
 
     parameters: Floats
@@ -162,11 +162,11 @@ class Path:
     divisor: float
     momentum: float = 0.0
 
-    def start(self, count: int, dimension: int) -> Place:
+    def start(self, count: int, dimension: int) -> Iterate:
         at = self.setting.domain.project(np.zeros((count, dimension)))
-        return Place(at, np.zeros_like(at) if self.momentum else None)
+        return Iterate(at, np.zeros_like(at) if self.momentum else None)
 
-    def after(self, place: Place, released: Floats) -> Place:
+    def after(self, place: Iterate, released: Floats) -> Iterate:
         """The projection of θ − η·v, where v is released/n + ridge·θ or its average.
 
         A path that leads away for ever, since η is too large, ends at numbers that floats hold.
@@ -179,7 +179,7 @@ class Path:
                 along = np.clip(mixed, -_FASTEST, _FASTEST)
             moved = place.parameters - self.learning_rate * along
         at = self.setting.domain.project(np.clip(moved, -farthest, farthest))
-        return Place(at, None if place.velocity is None else along)
+        return Iterate(at, None if place.velocity is None else along)
 
     def result(self, gradients: Floats, output: Output) -> Floats:
         """The last iterate, or the average of all from the start on, or of their later half."""
