@@ -15,8 +15,9 @@ closer by c = max(|1 − η·r|, |1 − η·(β + r)|) at least, and c ≤ 1 if 
 is computed in floats. With the noise as it was before rounding, one step ends within ρ of the ideal
 one from the same θ, and steps contract; so the last iterate is within ρ·Σ cʲ of the ideal one that
 the same noise leads to. A last Gaussian noise hides that distance: the pair of ideal iterate and
-what is released is an adaptive composition, with μ² = μ₁² + μ₂². [Theorem approximate-minimum] The
-two noises add up to the least where μ₁² and μ₂² are as the two distances that they hide.
+what is released is an adaptive composition, with μ² = μ₁² + μ₂². [Theorems approximate-minimum and
+gaussian-composition] The two noises add up to the least where μ₁² and μ₂² are as the two distances
+that they hide.
 
 ρ is the sum of these, for ‖θ‖ ≤ B on the domain, slopes clipped to C, rows within R, d parameters
 and noise of standard deviation σ on a sum over n records:

@@ -17,7 +17,7 @@ from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
 from solvers import Ball, Bounds, Box, Hinge, HuberHinge, Logistic, Simplex, Softmax, WholeSpace
-from solvers.descent import DescentSetting
+from solvers.descent import DescentSetting, _gradients, path_of
 from solvers.gradient_descent import GradientDescent
 from solvers.privacy.clipped_sums import ClippedSums
 
@@ -223,6 +223,28 @@ def test_a_step_is_as_near_to_the_ideal_one_as_is_said(
     off = path.learning_rate * np.linalg.norm(found - wanted, axis=1) / 20
     assert 0.0 < off.max() <= path.step_error
     assert path.step_error < 1e-3 * path.learning_rate * chosen.clipping_norm(dimension)
+
+
+def test_the_last_iterate_is_as_near_to_the_ideal_one_as_is_hidden() -> None:
+    """The noise of a run is what is left of its sums; it leads the ideal steps, too."""
+    chosen, rng = setting(), np.random.default_rng(1)
+    fit = last(chosen, ApproxDP(epsilon=40.0, delta=1e-3), steps=30)
+    rows = rng.uniform(-0.5, 0.5, (20, 3))
+    sums = chosen.sums((rows, rng.choice([-1.0, 1.0], 20)))
+    assert isinstance(sums, ClippedSums)
+    exact = np.ldexp(sums.rows, sums.feature_exponent)
+    released = _gradients(fit, sums, 50, rng)
+    path = path_of(fit, 3)
+    place, ideal = path.start(50, 3), np.zeros((50, 3))
+    for step in range(30):
+        total = np.ldexp(sums.total(place.parameters).astype(float), sums.exponent)
+        noise = released[:, step] - total
+        slopes = chosen.loss.slopes(ideal @ exact.T, sums.labels)
+        mean = (slopes @ exact + noise) / 20 + float(chosen.ridge) * ideal
+        ideal = chosen.domain.project(ideal - fit.rate(3) * mean)
+        place = path.after(place, released[:, step])
+    off = np.linalg.norm(place.parameters - ideal, axis=1)
+    assert 0.0 < off.max() <= fit.hidden(3).last_noise.error
 
 
 # audits
