@@ -24,7 +24,6 @@ from dpverify.claims import Claim
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from solvers import (
-    AllocatedBatches,
     Bounds,
     GradientDescent,
     HuberHinge,
@@ -34,11 +33,11 @@ from solvers import (
     Problem,
     Ridge,
     Softmax,
-    StochasticGradientDescent,
     SufficientStatistics,
     WholeSpace,
 )
 from solvers.descent import DescentSetting, path_of
+from solvers.sgd import AllocatedBatches, StochasticGradientDescent
 
 _TIE = 1e-12  # of a mean loss, beside δ
 
@@ -263,7 +262,7 @@ def softmax(relation: Relation, features: int, *, copies: int = 1) -> Target:
     problem = Problem(
         loss=Softmax(3),
         bounds=Bounds(norm=1.0, labels=(0, 1, 2)),
-        regularizer=Ridge(8.0 if copies == 1 else 2.0),
+        regularizer=Ridge(8.0 if copies == 1 else 4.0),
     )
     return Target(
         name="objective, softmax" if copies == 1 else f"softmax, {copies} of each other",

@@ -544,7 +544,7 @@ def test_a_descent_that_the_method_has_no_use_for_is_refused(
     with pytest.raises(InvalidParameter, match=message):
         model.fit(*halves(50))
     with pytest.raises(InvalidParameter, match=r"descent=0\.9 must be a solvers\.Descent"):
-        PrivateLogisticRegression(**DECLARED, descent=0.9).fit(*halves(50))  # type: ignore[arg-type]
+        PrivateLogisticRegression(**DECLARED, descent=0.9).fit(*halves(50))
 
 
 @pytest.mark.parametrize(
