@@ -19,6 +19,7 @@ from dpverify import ApproxDP, PureDP, Relation
 from tests.solvers.adversary import (
     Adversary,
     Target,
+    allocated,
     gradient,
     objective,
     output,
@@ -32,12 +33,18 @@ _EXACT = 1e-6  # of a loss: what floats lose in densities
 
 
 def targets(relations: Sequence[Relation], *, quick: bool) -> list[Target]:
-    """Every method in two to five dimensions; softmax has three numbers a feature."""
+    """Every method in two to five dimensions; softmax has three numbers a feature.
+
+    Paths of which only the last iterate is released have no density in closed form but for
+    quadratics, where it is the claimed one: tests/solvers/test_hidden_path.py.
+    """
     made = []
     for relation in relations:
         for features in (2,) if quick else (2, 3, 4, 5):
             made += [make(relation, features) for make in (objective, output, gradient, statistics)]
-        made += [softmax(relation, features) for features in ((1,) if quick else (1, 2))]
+        for features in (1,) if quick else (1, 2):
+            made += [softmax(relation, features), softmax(relation, features, copies=40)]
+        made += [allocated(relation, features) for features in ((2,) if quick else (2, 3))]
     return made
 
 
@@ -51,10 +58,13 @@ def main() -> int:
     parser.add_argument("--fresh", type=int, default=200_000, help="to judge (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="two dimensions only")
     parser.add_argument("--relation", type=Relation, help="add-remove or replace-one alone")
+    parser.add_argument("--only", default="", help="methods with this in their name alone")
     given = parser.parse_args()
     broken = 0
     relations = [given.relation] if given.relation else list(Relation)
     for target in targets(relations, quick=given.quick):
+        if given.only not in target.name:
+            continue
         for budget in BUDGETS:
             start = time.process_time()
             share, error = attacked(target.under(budget), given)

@@ -3,7 +3,8 @@
 A step computes parameters from the noisy sums before it, draws a batch, clips the gradients of its records and releases their sum with noise. A record that is in a Poisson
 batch adds at most C in length to the sum, and nothing otherwise; of two records one of which replaces the other each is in the batch by a coin of its own, or by one coin:
 poisson-subsampling and poisson-subsampling-replaced dominate that, with noise made for C. In a batch of a fixed size, one replaced record moves the sum by at
-most 2C: without-replacement. Whatever the parameters are, the same pair dominates the step; so the product of all pairs dominates the sums
+most 2C: without-replacement. Where every record draws one batch of an epoch, independently of the others, the sum of that batch moves by at most C, and random-allocation
+dominates the epoch, a record replaced being one removed and another added. Whatever the parameters are, the same pair dominates the step; so the product of all pairs dominates the sums
 together (adaptive-domination), and what is computed from them, by a function that does not look at the data, has at most their profile.
 """
 
@@ -13,7 +14,12 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms import Gaussian, Laplace
 from dpverify.neighbors import Relation
-from dpverify.theorems import POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Step
+from dpverify.theorems import (
+    POISSON_SUBSAMPLING,
+    RANDOM_ALLOCATION,
+    WITHOUT_REPLACEMENT,
+    Step,
+)
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.clipped_gradients import CLIPPED_GRADIENTS, the_sum_moves
 from proofs.post_processing import POST_PROCESSING
@@ -25,7 +31,12 @@ from solvers.descent import DescentSetting
 from solvers.domains import WholeSpace
 from solvers.losses import Logistic
 from solvers.privacy.theorems import NOISY_BATCHES, POISSON_REPLACED
-from solvers.sgd import FixedBatches, PoissonBatches, StochasticGradientDescent
+from solvers.sgd import (
+    AllocatedBatches,
+    FixedBatches,
+    PoissonBatches,
+    StochasticGradientDescent,
+)
 
 __all__ = ["NOISY_BATCHES", "PROOF"]
 
@@ -49,6 +60,8 @@ def the_library_keeps_its_budget(share: float = 1.0) -> Step:
         (PoissonBatches(0.25), Relation.REPLACE_ONE, approx),
         (PoissonBatches(0.25), Relation.ADD_REMOVE, pure),
         (FixedBatches(5), Relation.REPLACE_ONE, approx),
+        (AllocatedBatches(3), Relation.ADD_REMOVE, approx),
+        (AllocatedBatches(3), Relation.REPLACE_ONE, pure),
     ):
         setting = DescentSetting(
             loss=Logistic(),
@@ -67,7 +80,7 @@ def the_library_keeps_its_budget(share: float = 1.0) -> Step:
         # Of noise ∝ e^(−‖z‖/b) a step's largest loss is that of Laplace noise with the same b.
         noise = Gaussian(sigma=ratio) if drawn.kind == "gaussian" else Laplace(scale=ratio)
         part = batches.part(noise, setting.records)
-        spent = Accountant(relation=relation).compose(part, times=descent.steps)
+        spent = Accountant(relation=relation).compose(part, times=batches.times(descent.steps))
         found = spent.epsilon(getattr(budget, "delta", 0.0), tolerance=1e-5)
         holds &= at_most(found.upper, budget.epsilon * (1 + 1e-5))
         count += 1
@@ -81,7 +94,7 @@ PROOF = Proof(
             NOISY_BATCHES.statement,
             by=(a_record_moves_a_sum, what_is_computed_from_sums),
             argued=(
-                "that the same pair dominates a step whatever its parameters are (poisson-subsampling, poisson-subsampling-replaced, without-replacement), so that the product "
+                "that the same pair dominates a step whatever its parameters are (poisson-subsampling, poisson-subsampling-replaced, without-replacement; an epoch: random-allocation), so that the product "
                 "of all pairs dominates the sums (adaptive-domination), and what is computed from them (post-processing)"
             ),
         ),
@@ -94,6 +107,7 @@ PROOF = Proof(
         POISSON_SUBSAMPLING,
         POISSON_REPLACED,
         WITHOUT_REPLACEMENT,
+        RANDOM_ALLOCATION,
     ),
     mutations={
         "C when replaced": lambda: a_record_moves_a_sum(two=1),

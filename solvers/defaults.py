@@ -9,6 +9,12 @@ minimizes a bound on the excess risk under it.
   direction of curvature h by s/(h + λ), which costs h·s²/(2(h + λ)²) ≤ s²/(8λ). The minimum is at
   λ = R·s/2. It does not depend on how many records there are, which is private where records are
   added or removed.
+- Ridge of softmax losses. Twice that, λ = R·s, and at least what leaves three quarters of ε to the
+  noise. On 179 drawn problems of three to ten classes (mixtures, positive features, uneven classes,
+  linear models; 200 to 20,000 records, 4 to 64 features, ε from 0.25 to 4, both kinds of noise, two
+  fits each) factors of 1/8 to 2 and shares of 1/8 to 3/4 were compared: the mean accuracy was 0.76
+  for factors 1 and 2 whatever the share was, and 0.74 for 1/2. One class against the others on
+  shares of the budget had 0.68, and was better by more than two percent on two problems.
 - Intercept. A constant feature c·R lengthens every record to R·√(1 + c²), and c = 1/4 costs 3%.
 - Least squares from statistics. Targets need not be centered, so the constant feature is longer,
   c = 3/4, and its weight has an eighth of the ridge, which is twice the noise's size. On 300 drawn
@@ -51,7 +57,7 @@ _PACE = 8.0  # how far a step may move a score
 _SCORE_NOISE = 1.5  # standard deviation of the noise that a path of gradients leaves in a score
 _CLIP = 0.25  # of the longest gradient
 _FEW = {  # records by noise a coordinate, up to which gradients do better: two classes, and more
-    PureDP: (64.0, 128.0),
+    PureDP: (64.0, 32.0),
     ApproxDP: (1000.0, math.inf),
 }
 _DETERMINANT = 0.25  # the share of ε that the determinant of a loss other than logistic may cost
@@ -82,13 +88,16 @@ def ridge(  # noqa: PLR0913  # what the formula is about
     norm: float,
     smoothness: float = 0.0,
     steepness: float = 1.0,
+    classes: int = 2,
 ) -> float:
     """The default ridge for noise in the objective.
 
-    λ of the sum Σℓ + (λ/2)‖θ‖²: R·s/2, s the noise that gradients of length R·steepness need.
+    λ of the sum Σℓ + (λ/2)‖θ‖²: R·s/2, s the noise that gradients of length R·steepness need; R·s
+    for softmax losses of more than two `classes`.
 
-    Losses whose theorem charges ln(1 + β/λ) in full give their β as `smoothness`; λ is then large
-    enough for that to cost no more than a quarter of ε.
+    Losses whose theorem charges ln(1 + β/λ) in full give their β as `smoothness`, and softmax
+    losses, which cost (K−1)·ln(1 + 2β/(Kλ)), their K as well; λ is then large enough for that to
+    be no more than a quarter of ε.
 
     >>> ridge(PureDP(epsilon=0.5), Relation.ADD_REMOVE, dimension=8, norm=1.0)
     3.0
@@ -98,9 +107,12 @@ def ridge(  # noqa: PLR0913  # what the formula is about
     """
     check_positive("norm", norm)
     check_positive("steepness", steepness)
-    balanced = norm * norm * steepness * coordinate_noise(budget, relation, dimension) / 2.0
-    part = _DETERMINANT * budget.epsilon
-    least = smoothness * math.exp(-part) / -math.expm1(-part)  # β/(e^part − 1), for any ε
+    check_count("classes", classes)
+    pull = 0.5 if classes == 2 else 1.0
+    balanced = pull * norm * norm * steepness * coordinate_noise(budget, relation, dimension)
+    part = _DETERMINANT * budget.epsilon / (classes - 1)
+    bend = 2.0 * smoothness / classes
+    least = bend * math.exp(-part) / -math.expm1(-part)  # bend/(e^part − 1), for any ε
     return max(balanced, least)
 
 
@@ -202,7 +214,8 @@ def follows_gradients(
 
     They do where records are few for the noise. Noise in the objective is paid for once, and the
     minimum is then exact; but noise that outweighs the data moves it anywhere, while a short path
-    of clipped gradients stays near its start. The limits are those of 66 drawn problems.
+    of clipped gradients stays near its start. The limits are those of 66 drawn problems, and for
+    pure budgets and more than two classes of 59 of those that chose the ridge of softmax losses.
 
     >>> follows_gradients(PureDP(epsilon=1.0), Relation.ADD_REMOVE, dimension=8, records=150)
     (True, '150 records to noise of 3 a coordinate are 50 to one, at most 64')

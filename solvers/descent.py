@@ -1,8 +1,9 @@
 """What noisy gradient methods share: the setting, the path of iterates, and what is released."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +21,9 @@ from dpverify.errors import (
     check_flag,
     check_member,
     check_positive,
+    check_real,
     settle_fields,
+    shown,
 )
 from dpverify.neighbors import Relation
 from solvers.bounds import Bounds, Data, prepared_chunks
@@ -39,9 +42,11 @@ from solvers.privacy.clipped_sums import (
 from solvers.privacy.noise import Kind, StepNoise
 from solvers.privacy.weights import WEIGHTS_BELONG
 
-Output: TypeAlias = Literal["average", "last"]
+Output: TypeAlias = Literal["average", "tail", "last"]
+Summing: TypeAlias = Callable[[Floats], Wholes]  # parameters (m, d) to the sums of the next step
 
 _CELLS = 1 << 22  # floats of transcripts held at once
+_FASTEST = 2.0**1000  # of an average of gradients, which stays finite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,44 +134,67 @@ class Method(Protocol):
     @property
     def claim(self) -> Claim: ...
     def noise(self, dimension: int) -> StepNoise: ...
+    @property
+    def momentum(self) -> float: ...
     def divisor(self) -> float: ...
     def rate(self, dimension: int) -> float: ...
     def gradient_sums(
-        self, sums: ClippedSums | ChunkedSums, parameters: Floats, rng: np.random.Generator
-    ) -> Wholes: ...
+        self, sums: ClippedSums | ChunkedSums, rng: np.random.Generator
+    ) -> Summing: ...
+
+
+class Iterate(NamedTuple):
+    """Where each run is, and the average of gradients that it moves along, with momentum."""
+
+    parameters: Floats
+    velocity: Floats | None
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The iterates that noisy gradient sums lead through: post-processing, without the data."""
+    """The iterates that noisy gradient sums lead through: post-processing, without the data.
+
+    With a momentum m a step follows v ← m·v + (1 − m)·gradient, from v = 0, in place of the
+    gradient itself: an average, so that a learning rate means the same for every m.
+    """
 
     setting: DescentSetting
     learning_rate: float
     divisor: float
+    momentum: float = 0.0
 
-    def start(self, count: int, dimension: int) -> Floats:
-        return self.setting.domain.project(np.zeros((count, dimension)))
+    def start(self, count: int, dimension: int) -> Iterate:
+        at = self.setting.domain.project(np.zeros((count, dimension)))
+        return Iterate(at, np.zeros_like(at) if self.momentum else None)
 
-    def after(self, parameters: Floats, released: Floats) -> Floats:
-        """The projection of θ − η·(released/n + ridge·θ).
+    def after(self, place: Iterate, released: Floats) -> Iterate:
+        """The projection of θ − η·v, where v is released/n + ridge·θ or its average.
 
         A path that leads away for ever, since η is too large, ends at numbers that floats hold.
         """
-        with np.errstate(over="ignore"):
-            gradient = released / self.divisor + float(self.setting.ridge) * parameters
-            moved = parameters - self.learning_rate * gradient
         farthest = math.ldexp(FARTHEST, -ceil_log2(float(self.setting.bounds.norm)))
-        return self.setting.domain.project(np.clip(moved, -farthest, farthest))
+        with np.errstate(over="ignore"):
+            along = released / self.divisor + float(self.setting.ridge) * place.parameters
+            if place.velocity is not None:
+                mixed = self.momentum * place.velocity + (1.0 - self.momentum) * along
+                along = np.clip(mixed, -_FASTEST, _FASTEST)
+            moved = place.parameters - self.learning_rate * along
+        at = self.setting.domain.project(np.clip(moved, -farthest, farthest))
+        return Iterate(at, None if place.velocity is None else along)
 
     def result(self, gradients: Floats, output: Output) -> Floats:
-        """The last iterate, or the average of all from the start on."""
+        """The last iterate, or the average of all from the start on, or of their later half."""
         count, steps, dimension = gradients.shape
-        parameters = self.start(count, dimension)
-        total = parameters.copy()
-        for step in range(steps):
-            parameters = self.after(parameters, gradients[:, step])
-            total += parameters
-        return parameters if output == "last" else total / (steps + 1)
+        first = {"average": 0, "tail": (steps + 1) // 2, "last": steps}[output]
+        place = self.start(count, dimension)
+        total = np.zeros((count, dimension))
+        for step in range(steps + 1):
+            if step > 0:
+                place = self.after(place, gradients[:, step - 1])
+            if step >= first:
+                total += place.parameters
+        result: Floats = total / (steps + 1 - first)
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,15 +230,16 @@ class FullTranscript(Transcript):
             shape = f"(size, {wanted[0]}, {wanted[1]})"
             raise InvalidParameter(f"outputs of shape {runs.shape} must have the shape {shape}")
         logs = np.zeros(len(runs))
-        parameters = path.start(len(runs), sums.dimension)
+        place = path.start(len(runs), sums.dimension)
         for step in range(wanted[0]):
-            logs += noise.log_density(runs[:, step], sums.total(parameters), sums.exponent)
-            parameters = path.after(parameters, runs[:, step])
+            totals = sums.total(place.parameters)
+            logs += noise.log_density(runs[:, step], totals, sums.exponent)
+            place = path.after(place, runs[:, step])
         return logs
 
 
 def path_of(method: Method, dimension: int) -> Path:
-    return Path(method.setting, method.rate(dimension), method.divisor())
+    return Path(method.setting, method.rate(dimension), method.divisor(), float(method.momentum))
 
 
 def released(
@@ -228,8 +257,12 @@ def released(
     return result
 
 
-def check_output(output: object) -> None:
-    check_member("output", output, ("average", "last"))
+def check_path(output: object, momentum: float) -> None:
+    """Refuse what no path of iterates has."""
+    check_member("output", output, ("average", "tail", "last"))
+    check_real("momentum", momentum)
+    if not 0 <= momentum < 1:
+        raise InvalidParameter(f"momentum={shown(momentum)} must be at least 0 and below 1")
 
 
 def assumptions(setting: DescentSetting, kind: Kind) -> tuple[str, ...]:
@@ -253,11 +286,10 @@ def _gradients(
     """The noisy gradient sums of `size` runs: an array (size, steps, d)."""
     noise, path = method.noise(sums.dimension), path_of(method, sums.dimension)
     result = np.empty((size, int(method.steps), sums.dimension))
-    parameters = path.start(size, sums.dimension)
+    place, summed = path.start(size, sums.dimension), method.gradient_sums(sums, rng)
     for step in range(int(method.steps)):
-        totals = method.gradient_sums(sums, parameters, rng)
-        result[:, step] = noise.release(totals, sums.exponent, rng)
-        parameters = path.after(parameters, result[:, step])
+        result[:, step] = noise.release(summed(place.parameters), sums.exponent, rng)
+        place = path.after(place, result[:, step])
     return result
 
 

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,21 +24,33 @@ from dpverify.errors import (
     settle_fields,
 )
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms import Gaussian, Laplace, Subsampled, SubsampledWithoutReplacement
+from dpverify.mechanisms import (
+    Gaussian,
+    Laplace,
+    RandomAllocation,
+    Subsampled,
+    SubsampledWithoutReplacement,
+)
 from dpverify.neighbors import Relation
-from dpverify.theorems import POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Theorem
+from dpverify.theorems import (
+    POISSON_SUBSAMPLING,
+    RANDOM_ALLOCATION,
+    WITHOUT_REPLACEMENT,
+    Theorem,
+)
 from solvers.bounds import Data
 from solvers.descent import (
     DescentSetting,
     Output,
+    Summing,
     Transcript,
     above,
     assumptions,
-    check_output,
+    check_path,
     released,
 )
 from solvers.privacy.clipped_sums import ChunkedSums, ClippedSums, Wholes, exact_zeros
-from solvers.privacy.noise import StepNoise, check_budget, kind_of
+from solvers.privacy.noise import StepNoise, check_budget, kind_of, noise_ratio
 from solvers.privacy.theorems import NOISY_BATCHES, POISSON_REPLACED
 
 _UNIFORM = 2**53  # what Generator.random() returns are multiples of 1/this
@@ -66,8 +78,8 @@ class PoissonBatches:
     def theorem(self, relation: Relation) -> Theorem:
         return POISSON_SUBSAMPLING if relation is Relation.ADD_REMOVE else POISSON_REPLACED
 
-    def check(self, setting: DescentSetting) -> None:
-        """Poisson batches fit every setting."""
+    def check(self, setting: DescentSetting, steps: int) -> None:
+        """Poisson batches fit every setting, and any number of steps."""
 
     def expected(self, records: int) -> float:
         return float(self.rate) * records
@@ -80,17 +92,17 @@ class PoissonBatches:
         """One step, as the accountant sees it."""
         return Subsampled(noise, rate=self.drawn_rate)
 
-    def totals(
-        self, sums: ClippedSums | ChunkedSums, parameters: Floats, rng: np.random.Generator
-    ) -> Wholes:
-        result = exact_zeros((len(parameters), sums.dimension), sums.records)
-        step = max(1, _CELLS // max(1, sums.records))
-        for start in range(0, len(parameters), step):
-            few = slice(start, start + step)
-            shape = (len(parameters[few]), sums.records)
-            chosen: NDArray[np.bool_] = rng.random(shape) < self.rate
-            result[few] = sums.total(parameters[few], chosen)
-        return result
+    def times(self, steps: int) -> int:
+        """How many parts so many steps are to the accountant."""
+        return steps
+
+    def sums(self, sums: ClippedSums | ChunkedSums, rng: np.random.Generator) -> Summing:
+        """What gives the sums over the next batch, at the parameters of each run."""
+
+        def chosen(few: slice, shape: tuple[int, int]) -> NDArray[np.bool_]:  # noqa: ARG001
+            return rng.random(shape) < self.rate
+
+        return lambda parameters: _total_of_chosen(sums, parameters, chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +118,7 @@ class FixedBatches:
     def theorem(self, relation: Relation) -> Theorem:  # noqa: ARG002
         return WITHOUT_REPLACEMENT
 
-    def check(self, setting: DescentSetting) -> None:
+    def check(self, setting: DescentSetting, steps: int) -> None:  # noqa: ARG002
         if setting.relation is not Relation.REPLACE_ONE:
             raise NotSupported(
                 f"relation={setting.relation.value!r} must be {Relation.REPLACE_ONE.value!r} for "
@@ -128,15 +140,18 @@ class FixedBatches:
     def part(self, noise: Gaussian | Laplace, records: int) -> Composable:
         return SubsampledWithoutReplacement(noise, batch=self.size, population=records)
 
-    def totals(
-        self, sums: ClippedSums | ChunkedSums, parameters: Floats, rng: np.random.Generator
-    ) -> Wholes:
+    def times(self, steps: int) -> int:
+        return steps
+
+    def sums(self, sums: ClippedSums | ChunkedSums, rng: np.random.Generator) -> Summing:
         if isinstance(sums, ChunkedSums):
             raise NotSupported(
-                f"batches={self!r} must be PoissonBatches for data in chunks: picked records are "
-                "not next to each other"
+                f"batches={self!r} must be PoissonBatches or AllocatedBatches for data in chunks: "
+                "picked records are not next to each other"
             )
-        return sums.total_of_batches(parameters, self._batches(len(parameters), sums.records, rng))
+        return lambda parameters: sums.total_of_batches(
+            parameters, self._batches(len(parameters), sums.records, rng)
+        )
 
     def _batches(self, count: int, records: int, rng: np.random.Generator) -> Ints:
         """Record numbers (count, size); both ways draw integers without bias."""
@@ -153,7 +168,84 @@ class FixedBatches:
         return result
 
 
-Batches: TypeAlias = PoissonBatches | FixedBatches
+@dataclass(frozen=True, slots=True)
+class AllocatedBatches:
+    """Epochs of `count` batches: every record is in one of them, all being equally likely.
+
+    Records draw their batches independently of each other and afresh in every epoch. A record is
+    then used as often as in Poisson batches of rate 1/count, and just once an epoch; the noise is
+    about the same or less. A pure budget gains nothing from it: the worst outputs do not show in
+    which of its batches a record was, so an epoch costs what one step on all records does.
+    """
+
+    count: int
+
+    def __post_init__(self) -> None:
+        settle_fields(self)
+        check_count("count", self.count)
+
+    def theorem(self, relation: Relation) -> Theorem:  # noqa: ARG002
+        return RANDOM_ALLOCATION
+
+    def check(self, setting: DescentSetting, steps: int) -> None:  # noqa: ARG002
+        if steps % self.count:
+            raise InvalidParameter(
+                f"steps={steps!r} must be a multiple of the {self.count} batches of an epoch"
+            )
+
+    def expected(self, records: int) -> float:
+        return records / self.count
+
+    def reach(self, relation: Relation) -> float:  # noqa: ARG002
+        """The declared sensitivity, in clipping norms: one record's presence."""
+        return 1.0
+
+    def part(self, noise: Gaussian | Laplace, records: int) -> Composable:  # noqa: ARG002
+        """One epoch, as the accountant sees it."""
+        return RandomAllocation(noise, steps=self.count)
+
+    def times(self, steps: int) -> int:
+        return steps // self.count
+
+    def sums(self, sums: ClippedSums | ChunkedSums, rng: np.random.Generator) -> Summing:
+        return _Epochs(self, sums, rng)
+
+
+@dataclass(slots=True)
+class _Epochs:
+    """The batches of one epoch after another: which one each record of each run is in."""
+
+    batches: AllocatedBatches
+    sums: ClippedSums | ChunkedSums
+    rng: np.random.Generator
+    step: int = 0
+    places: NDArray[Any] = field(default_factory=lambda: np.empty((0, 0), np.uint8))
+
+    def __call__(self, parameters: Floats) -> Wholes:
+        count = self.batches.count
+        batch, self.step = self.step % count, self.step + 1
+        if batch == 0:
+            shape = len(parameters), self.sums.records
+            self.places = self.rng.integers(count, size=shape, dtype=np.min_scalar_type(count))
+        return _total_of_chosen(self.sums, parameters, lambda few, _: self.places[few] == batch)
+
+
+def _total_of_chosen(
+    sums: ClippedSums | ChunkedSums,
+    parameters: Floats,
+    chosen: Callable[[slice, tuple[int, int]], NDArray[np.bool_]],
+) -> Wholes:
+    """The sums over the records that each run has chosen, for a few runs at a time."""
+    result = exact_zeros((len(parameters), sums.dimension), sums.records)
+    step = max(1, _CELLS // max(1, sums.records))
+    for start in range(0, len(parameters), step):
+        few = slice(start, min(start + step, len(parameters)))
+        picked = chosen(few, (few.stop - few.start, sums.records))
+        result[few] = sums.total(parameters[few], picked)
+    return result
+
+
+Batches: TypeAlias = PoissonBatches | FixedBatches | AllocatedBatches
 
 
 Budget: TypeAlias = PureDP | ApproxDP
@@ -172,10 +264,13 @@ class StochasticGradientDescent:
       relations. [proofs/poisson_subsampling.py, replaced_subsampling.py]
     - Batches of fixed size: one replaced record moves a sum by at most 2C; REPLACE_ONE only, since
       the size of the data is then public. [proofs/without_replacement.py]
+    - Allocated batches: each record in one batch of an epoch, drawn at random; one record's
+      presence moves that batch's sum by at most C; both relations. [proofs/random_allocation.py]
 
-    Sums are divided by the expected size of a batch, a public number. For pure budgets a step's
-    largest loss depends on the noise by its own largest loss alone, so that of Laplace noise with
-    the same ε is the one that counts.
+    Sums are divided by the expected size of a batch, a public number. `output` and `momentum` are
+    as in `GradientDescent`, and change what is made of the noisy gradients, not what they cost. For
+    pure budgets a step's largest loss depends on the noise by its own largest loss alone, so that
+    of Laplace noise with the same ε is the one that counts.
 
     >>> from solvers import Bounds, Logistic, WholeSpace
     >>> setting = DescentSetting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
@@ -193,25 +288,27 @@ class StochasticGradientDescent:
     steps: int
     learning_rate: float
     output: Output = "last"
+    momentum: float = 0.0
 
     def __post_init__(self) -> None:
         settle_fields(self)
         check_count("steps", self.steps)
-        check_output(self.output)
+        check_path(self.output, self.momentum)
         check_positive("learning_rate", self.learning_rate)
         if not isinstance(self.budget, PureDP | ApproxDP):
             raise InvalidParameter(f"budget={self.budget!r} must be PureDP or ApproxDP")
         check_budget(self.budget)
-        if not isinstance(self.batches, PoissonBatches | FixedBatches):
+        if not isinstance(self.batches, Batches):
             raise InvalidParameter(
-                f"batches={self.batches!r} must be PoissonBatches or FixedBatches"
+                f"batches={self.batches!r} must be PoissonBatches, FixedBatches or AllocatedBatches"
             )
-        self.batches.check(self.setting)
+        self.batches.check(self.setting, int(self.steps))
 
     @property
     def claim(self) -> Claim:
         relation = self.setting.relation
-        rests = f"each step rests on {self.batches.theorem(relation)}"
+        part = "epoch" if isinstance(self.batches, AllocatedBatches) else "step"
+        rests = f"each {part} rests on {self.batches.theorem(relation)}"
         assumes = (rests, *assumptions(self.setting, kind_of(self.budget)))
         return Claim(self.budget, relation, NOISY_BATCHES, assumes)
 
@@ -241,10 +338,8 @@ class StochasticGradientDescent:
     def rate(self, dimension: int) -> float:  # noqa: ARG002
         return float(self.learning_rate)
 
-    def gradient_sums(
-        self, sums: ClippedSums | ChunkedSums, parameters: Floats, rng: np.random.Generator
-    ) -> Wholes:
-        return self.batches.totals(sums, parameters, rng)
+    def gradient_sums(self, sums: ClippedSums | ChunkedSums, rng: np.random.Generator) -> Summing:
+        return self.batches.sums(sums, rng)
 
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent private fits: an array (size, d)."""
@@ -261,13 +356,18 @@ def batch_noise_ratio(
         pure = isinstance(budget, PureDP)
         return batches.part(Laplace(scale=ratio) if pure else Gaussian(sigma=ratio), records)
 
-    if isinstance(batches, PoissonBatches) or isinstance(budget, PureDP):
-        return calibrate(part, budget=budget, relation=relation, times=steps)
+    times = batches.times(steps)
+    if isinstance(batches, AllocatedBatches) and isinstance(budget, PureDP):
+        # A mean of likelihood ratios of one step is at most the largest; replaced, there are two.
+        sides = 2 if relation is Relation.REPLACE_ONE else 1
+        return noise_ratio(budget, sides * times)
+    if not isinstance(batches, FixedBatches) or isinstance(budget, PureDP):
+        return calibrate(part, budget=budget, relation=relation, times=times)
 
     # The bracket for fixed batches has ends from different instances, apart by more than rounding,
     # so no noise can be shown to be least: the one that the upper end allows is taken.
     def meets(ratio: float) -> bool:
-        spent = Accountant(relation=relation).compose(part(ratio), times=steps)
+        spent = Accountant(relation=relation).compose(part(ratio), times=times)
         tolerance = _CLOSE * budget.epsilon / 4
         with no_games():
             return spent.epsilon(budget.delta, tolerance=tolerance).upper <= budget.epsilon

@@ -9,6 +9,7 @@ from dpverify.errors import check_member
 from solvers.estimators.bayes import PrivateNaiveBayes
 from solvers.estimators.classifiers import PrivateClassifier, PrivateLogisticRegression, PrivateSVM
 from solvers.estimators.declarations import PrivateEstimator
+from solvers.estimators.descent import Descent
 from solvers.estimators.forest import PrivateForest
 from solvers.estimators.kmeans import PrivateKMeans
 from solvers.estimators.median import PrivateMedian
@@ -23,6 +24,7 @@ from solvers.estimators.standardizer import PrivateStandardizer
 from solvers.registry import LOSSES
 
 __all__ = [
+    "Descent",
     "PrivateClassifier",
     "PrivateForest",
     "PrivateKMeans",

@@ -90,7 +90,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         request = replace(request, method=method)
         if self.weight_bound is not None:
             request = request.weighted()
-        self.joint_ = len(classes) > 2 and request.method != "objective" and self._has_joint
+        self.joint_ = len(classes) > 2 and self._has_joint
         if self.joint_:
             fits = [_together(request, prepared, indices, len(classes), rng)]
             weights = fits[0].weights.reshape(prepared.shape[1], -1).T
@@ -150,6 +150,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         """The method, where the caller leaves it open, by public numbers alone; and why."""
         if self.method != "auto":
             return self.method, "it was asked for"
+        if self.descent is not None:
+            return self.descent.method, "a descent was declared"
         other = "objective" if self._loss().smooth else "output"
         if self.ridge is not None:
             return other, "a ridge was declared"
@@ -219,9 +221,10 @@ def _together(
 class PrivateLogisticRegression(LinearClassifier):
     """Logistic regression under differential privacy.
 
-    Minimizes Σ ln(1 + e^(−yᵢ⟨θ, xᵢ⟩)) + (λ/2)·‖θ‖² with noise in the objective, or follows noisy
-    gradients of the sum of losses for a while. The intercept is the weight of a constant feature, a
-    quarter of the norm bound, and is regularized like the others: without that, no claim holds.
+    Minimizes Σ ln(1 + e^(−yᵢ⟨θ, xᵢ⟩)) + (λ/2)·‖θ‖², with softmax losses for more than two classes
+    and noise in the objective, or follows noisy gradients of the sum of losses for a while. The
+    intercept is the weight of a constant feature, a quarter of the norm bound, and is regularized
+    like the others: without that, no claim holds.
 
     Parameters
     ----------
@@ -234,8 +237,7 @@ class PrivateLogisticRegression(LinearClassifier):
     method : {"auto", "objective", "output", "gradient", "sgd"}
         The algorithm. "auto" follows noisy gradients where the number of records is public and
         small for the noise, and is objective perturbation elsewhere or where a ridge is declared.
-        With more than two classes "objective" fits each of them against the others on its share of
-        the budget; the other methods fit all classes jointly (softmax) on the whole budget.
+        More than two classes are fitted jointly (softmax) on the whole budget, by every method.
     classes : sequence or None
         The labels that can occur. None reads them off `y`, and the claim says so.
     ridge : float or None
@@ -249,6 +251,9 @@ class PrivateLogisticRegression(LinearClassifier):
         weight over this bound.
     fit_intercept : bool
         Whether there is an intercept.
+    descent : Descent or None
+        How gradient methods go: steps, learning rate, momentum, averages, batches. None takes all
+        of it from public numbers.
     clip : bool
         Scale longer rows to the norm bound and move weights into theirs, instead of refusing them.
     random_state : int, Generator, RandomState or None
@@ -267,7 +272,10 @@ class PrivateLogisticRegression(LinearClassifier):
     ridge_ : float or None
         The λ that was used.
     utility_ : Utility or None
-        What is promised about the fit's quality; for each class if there are more than two.
+        What is promised about the fit's quality.
+    joint_ : bool
+        Whether all of several classes were fitted jointly; `PrivateSVM` and `PrivateClassifier`
+        fit each of them against the others, on its share of the budget.
 
     >>> from dpverify import PureDP, Relation
     >>> rng = np.random.default_rng(0)

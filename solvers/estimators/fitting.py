@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from solvers.chunks import Chunks
 from solvers.descent import DescentSetting, Output
 from solvers.domains import Ball, Domain, WholeSpace
 from solvers.estimators.declarations import Declaration, PrivateEstimator, Rows, scores
+from solvers.estimators.descent import Descent
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import Logistic, Loss
 from solvers.losses.softmax import classes_of
@@ -37,7 +38,7 @@ from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
 from solvers.privacy.theorems import PERTURBED_MINIMUM
 from solvers.quality.excess_bounds import Utility, of_descent, of_objective, of_output
-from solvers.sgd import PoissonBatches, StochasticGradientDescent
+from solvers.sgd import AllocatedBatches, PoissonBatches, StochasticGradientDescent
 from solvers.sufficient_statistics import SufficientStatistics
 
 _BATCHES = 20  # batches an epoch of stochastic gradients is cut into
@@ -55,6 +56,7 @@ class FitRequest:
     records: int | None = None
     domain: Domain | None = None
     intercept: bool = False
+    descent: Descent = field(default_factory=Descent)
 
     def __post_init__(self) -> None:
         settle_fields(self)
@@ -80,6 +82,7 @@ class FitRequest:
             norm=self.bounds.norm,
             smoothness=smoothness,
             steepness=steepness,
+            classes=max(2, classes_of(self.loss)),
         )
 
 
@@ -103,6 +106,7 @@ class LinearModel(PrivateEstimator, ABC):
     ridge: float | None = None
     records: int | None = None
     fit_intercept: bool = True
+    descent: Descent | None = None
 
     @property
     @abstractmethod
@@ -120,6 +124,10 @@ class LinearModel(PrivateEstimator, ABC):
         """What was declared, checked before any data are read."""
         declared = Declaration.of(self.budget, self.relation)
         check_member("method", self.method, self._methods)
+        if self.descent is not None:
+            if not isinstance(self.descent, Descent):
+                raise InvalidParameter(f"descent={self.descent!r} must be a solvers.Descent")
+            self.descent.check_method(self.method)
         rows = Rows.of(
             self.norm_bound,
             fit_intercept=self.fit_intercept,
@@ -142,6 +150,7 @@ class LinearModel(PrivateEstimator, ABC):
             records=self.records,
             domain=self._domain(),
             intercept=bool(self.fit_intercept),
+            descent=self.descent or Descent(),
         )
 
     def _keep(self, fits: Sequence[Fitted], claim: Claim, method: str) -> None:
@@ -188,7 +197,7 @@ def shape_of(data: Data) -> tuple[int, int]:
 
 def _objective(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
     """Objective perturbation; only the logistic loss has a theorem that spares ln(1 + β/λ)."""
-    dimension = shape_of(data)[1]
+    dimension = shape_of(data)[1] * classes_of(request.loss)
     spared = isinstance(request.loss.core, Logistic) or not request.loss.smooth  # which is refused
     charged = 0.0 if spared else request.loss.smoothness(request.bounds)
     steepest = request.loss.slope_bound(request.bounds) if request.loss.smooth else 1.0
@@ -273,35 +282,41 @@ def _gradient(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitt
         steps=plan.steps,
         learning_rate=plan.learning_rate,
         output=plan.output,
+        momentum=request.descent.momentum,
+        accounting=request.descent.accounting,
     )
     weights = descent.sample(data, 1, rng=rng)[0]
-    # The promise is one for averages of gradients that nothing was cut off from.
-    utility = of_descent(descent, plan.dimension) if plan.learning_rate is None else None
+    utility = of_descent(descent, plan.dimension) if plan.promises else None
     return Fitted(weights=weights, claim=descent.claim, utility=utility)
 
 
 def _stochastic(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
-    """Noisy gradients of Poisson batches."""
+    """Noisy gradients of random batches: Poisson ones, if none were declared."""
     plan = _planned(request, data)
-    steps, batches, rate = plan.steps, 1.0 / _BATCHES, plan.learning_rate
+    steps, share, rate = plan.steps, 1.0 / _BATCHES, plan.learning_rate
     if rate is None:  # one epoch for each step of full descent at most
-        steps = _BATCHES * min(steps, _BATCHES)
+        if request.descent.steps is None:
+            steps = _BATCHES * min(steps, _BATCHES)
         reach = plan.setting.radius(plan.dimension)
         rate = reach / (plan.setting.clipping_norm(plan.dimension) * steps**0.5)
     else:
-        batches = defaults.batch_rate(
+        share = defaults.batch_rate(
             request.declared.budget,
             request.declared.relation,
             dimension=plan.dimension,
             records=plan.setting.records,
         )
+    batches = request.descent.batches or PoissonBatches(share)
+    if isinstance(batches, AllocatedBatches) and request.descent.steps is None:
+        steps = batches.count * math.ceil(steps / batches.count)  # whole epochs
     descent = StochasticGradientDescent(
         plan.setting,
         budget=request.declared.budget,
-        batches=PoissonBatches(batches),
+        batches=batches,
         steps=steps,
         learning_rate=rate,
         output=plan.output,
+        momentum=request.descent.momentum,
     )
     weights = descent.sample(data, 1, rng=rng)[0]
     return Fitted(weights=weights, claim=descent.claim)
@@ -330,19 +345,21 @@ class _Plan:
     steps: int
     learning_rate: float | None
     output: Output
+    promises: bool = False  # whether the bound on the risk of averages holds for it
 
 
 def _planned(request: FitRequest, data: Data) -> _Plan:
-    """Classifiers follow clipped gradients, and regressions stay in a ball.
+    """Classifiers follow clipped gradients; regressions and hidden paths stay in a ball.
 
     The λ of a sum is λ/n of its mean.
     """
-    budget, relation = request.declared.budget, request.declared.relation
+    budget, relation, given = request.declared.budget, request.declared.relation, request.descent
     dimension = shape_of(data)[1] * classes_of(request.loss)
     public = defaults.public_records(request.records, relation, shape_of(data)[0])
     domain = request.domain or WholeSpace()
     longest = request.loss.lipschitz(request.bounds, domain, dimension)
-    is_clipped = request.loss.labels != "bounded" and math.isfinite(longest)
+    is_hidden = given.accounting == "last"
+    is_clipped = request.loss.labels != "bounded" and math.isfinite(longest) and not is_hidden
     if request.domain is None and not is_clipped:
         domain = Ball(defaults.radius(dimension=dimension, norm=request.bounds.norm))
     setting = DescentSetting(
@@ -352,11 +369,18 @@ def _planned(request: FitRequest, data: Data) -> _Plan:
         relation=relation,
         records=public,
         ridge=0.0 if request.ridge is None else request.ridge / public,
+        clip=given.clip,
     )
     if not is_clipped:
         steps = defaults.steps(budget, relation, dimension=dimension, records=public)
+        output: Output = given.output or ("last" if is_hidden else "average")
         return _Plan(
-            setting=setting, dimension=dimension, steps=steps, learning_rate=None, output="average"
+            setting=setting,
+            dimension=dimension,
+            steps=given.steps or steps,
+            learning_rate=given.learning_rate,
+            output=output,
+            promises=given == Descent(steps=given.steps),
         )
     chosen = defaults.schedule(
         budget,
@@ -366,13 +390,14 @@ def _planned(request: FitRequest, data: Data) -> _Plan:
         norm=request.bounds.norm,
         lipschitz=longest,
     )
+    # Beyond one over the ridge, steps lead away from the minimum, not towards it.
+    rate = min(chosen.learning_rate, 1.0 / setting.ridge if setting.ridge else math.inf)
     return _Plan(
-        setting=replace(setting, clip=chosen.clip),
+        setting=replace(setting, clip=given.clip or chosen.clip),
         dimension=dimension,
-        steps=chosen.steps,
-        # Beyond one over the ridge, steps lead away from the minimum, not towards it.
-        learning_rate=min(chosen.learning_rate, 1.0 / setting.ridge if setting.ridge else math.inf),
-        output="last",
+        steps=given.steps or chosen.steps,
+        learning_rate=given.learning_rate or rate,
+        output=given.output or "last",
     )
 
 

@@ -80,7 +80,9 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
                 data = read_chunks(self, chunks, rows, declared)
             else:
                 data = block((features, labels))
-        method = self._chosen(loss) if self.method == "auto" else self.method
+        method = self.method
+        if method == "auto":
+            method = self._chosen(loss) if self.descent is None else self.descent.method
         bounds = Bounds(norm=rows.norm, label_bound=bound)
         request = self._request(declared, bounds, method)
         if self.weight_bound is not None and not squared:
@@ -130,6 +132,8 @@ class PrivateLinearRegression(LinearRegressor):
         over this bound.
     fit_intercept : bool
         Whether there is an intercept.
+    descent : Descent or None
+        How gradient methods go; None takes all of it from public numbers.
     clip : bool
         Scale longer rows to the norm bound and move targets and weights into their bounds, instead
         of refusing them.
@@ -168,7 +172,7 @@ class PrivateLinearRegression(LinearRegressor):
         return "statistics"
 
     def _constant(self) -> float:
-        by_statistics = self.method in {"auto", "statistics"}
+        by_statistics = self.method in {"auto", "statistics"} and self.descent is None
         return defaults.STATISTICS_INTERCEPT if by_statistics else defaults.INTERCEPT
 
     def _domain(self) -> Domain | None:
@@ -208,6 +212,8 @@ class PrivatePoissonRegression(LinearRegressor):
         over this bound.
     fit_intercept : bool
         Whether there is an intercept.
+    descent : Descent or None
+        How gradient methods go; None takes all of it from public numbers.
     clip : bool
         Scale longer rows to the norm bound, move targets into [0, label bound] and weights into
         their bound, instead of refusing them.

@@ -7,10 +7,12 @@ promises, as it must for a short enough step. So every start converges; near the
 are full and the gradient's length is squared each time.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import optimize
 
 from dpverify.arrays import Floats
 from solvers.minimize.newton_large import minimize_large
@@ -21,6 +23,7 @@ _SHORTER = 0.9
 _ARMIJO = 1e-4
 _ITERATIONS = 2000  # a few dozen suffice but for the steepest corners
 _HALVINGS = 60
+_WIDE = 300  # parameters of softmax losses beyond which gradients come first
 _BLOCK = 1 << 16  # scores a pass, so that temporaries stay in cache
 
 
@@ -51,6 +54,10 @@ def minimize(
             for b, begin in zip(linear, begins, strict=True)
         ]
         return np.array(minima).reshape(linear.shape)
+    if start is None and objective.width > 1 and objective.dimension > _WIDE:
+        start = np.array([_followed(objective, b, tolerance) for b in linear])
+        if (np.linalg.norm(objective.gradients(start, linear), axis=1) <= tolerance).all():
+            return start
     squares = objective.squares()
     if start is None:
         origin = np.zeros((1, objective.dimension))
@@ -64,6 +71,25 @@ def minimize(
             tolerance, iterations
         )
     return points
+
+
+def _followed(objective: Objective, b: Floats, tolerance: float) -> Floats:
+    """By gradients alone, as far as they lead: of many classes the Hessian is large."""
+    linear = b[None]
+
+    def derivatives(point: Floats) -> tuple[float, Floats]:
+        points = point[None]
+        return float(objective.values(points, linear)[0]), objective.gradients(points, linear)[0]
+
+    found = optimize.minimize(
+        derivatives,
+        np.zeros(len(b)),
+        jac=True,
+        method="L-BFGS-B",
+        options={"gtol": tolerance / math.sqrt(len(b)), "ftol": 0.0, "maxcor": 30, "maxiter": 2000},
+    )
+    end: Floats = found.x
+    return end
 
 
 @dataclass(slots=True, eq=False)

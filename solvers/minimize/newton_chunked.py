@@ -14,7 +14,7 @@ from solvers.chunks import Block, Chunks
 from solvers.losses.base import UNIT, Loss
 from solvers.minimize.certificate import BLOCK_ERROR, ROOM, block_gradient, gamma
 from solvers.minimize.newton import solved
-from solvers.minimize.objective import Objective
+from solvers.minimize.objective import objective_of
 
 _PASSES = 500
 _HALVINGS = 60
@@ -25,7 +25,7 @@ _ROUNDING = 1e-14  # a share of the sum of n slopes that its rounding exceeds an
 
 @dataclass(frozen=True, slots=True)
 class ChunkedObjective:
-    """J(θ) = Σ f(⟨θ, xᵢ⟩; yᵢ) + (ridge/2)·‖θ‖² + ⟨b, θ⟩ over chunks; f smooth."""
+    """J(θ) = Σ f(⟨θ, xᵢ⟩; yᵢ) + (ridge/2)·‖θ‖² + ⟨b, θ⟩ over chunks; f smooth, or softmax."""
 
     loss: Loss
     chunks: Chunks
@@ -104,10 +104,15 @@ class _Derivatives:
 
     def __call__(self, block: Block) -> tuple[Floats, Floats, Floats]:
         rows, labels = block
-        scores = (rows @ self.point)[None]
+        part = objective_of(self.loss, rows, labels, 1.0)
+        scores = part.scores(self.point[None])
         slopes, bends = self.loss.derivatives(scores, labels)
-        scaled = rows * bends[0][:, None]
-        return self.loss.values(scores, labels).sum(), slopes[0] @ rows, scaled.T @ rows
+        value = self.loss.values(scores, labels).sum()
+        if bends.ndim == 2:  # one score a record
+            scaled = rows * bends[0][:, None]
+            return value, slopes[0] @ rows, scaled.T @ rows
+        gradient = np.matmul(rows.T, slopes[0]).ravel()
+        return value, gradient, part.squares().hessians(bends, 0.0)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +124,7 @@ class _Certified:
     ridge: float
 
     def __call__(self, block: Block) -> tuple[Floats, Floats, Floats]:
-        part = Objective(self.loss, block[0], block[1], self.ridge)
+        part = objective_of(self.loss, block[0], block[1], self.ridge)
         sums, error, size = block_gradient(part, self.point)
         gradient = np.array([math.fsum(column.tolist()) for column in sums.T])
         return gradient, np.asarray(error), np.asarray(size)

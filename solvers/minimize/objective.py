@@ -187,3 +187,9 @@ class _ClassSquares(Squares):
         size = d * classes
         hessians: Floats = blocks.transpose(0, 3, 1, 4, 2).reshape(count, size, size)
         return hessians + ridge * np.eye(d * classes)
+
+
+def objective_of(loss: Loss, features: Floats, labels: Floats, ridge: float) -> Objective:
+    """J for a loss of one score a record, or of one for each class."""
+    made = MulticlassObjective if classes_of(loss) > 1 else Objective
+    return made(loss, features, labels, ridge)

@@ -32,7 +32,7 @@ from solvers.minimize.certificate import MinimumCertificate, NotSolved, gradient
 from solvers.minimize.conic import ConicProblem
 from solvers.minimize.corners import minimize_corners
 from solvers.minimize.newton_chunked import ChunkedObjective
-from solvers.minimize.objective import MulticlassObjective, Objective
+from solvers.minimize.objective import Objective, objective_of
 from solvers.minimize.precise import LossTerm, PreciseSum, minimize_precisely, norm
 from solvers.minimize.precise_corners import minimize_corners_precisely
 from solvers.minimize.proximal import minimize_on
@@ -129,10 +129,10 @@ class Problem:
         """As `prepare`; of data in chunks, chunks that obey the bounds."""
         if not isinstance(data, Chunks):
             return self.prepare(data)
-        if not self.plain or not self.loss.smooth or classes_of(self.loss) > 1:
+        if not self.plain or not self.loss.smooth:
             raise NotSupported(
-                f"loss={self.loss.name!r} and domain={self.domain.name!r} must be smooth, with one "
-                "score a record, and the whole space for data in chunks; gradient methods take any"
+                f"loss={self.loss.name!r} and domain={self.domain.name!r} must be smooth and the "
+                "whole space for data in chunks; gradient methods take any"
             )
         found = prepared_chunks(data, self.bounds, clip=False)
         self.domain.check_dimension(found.shape[1])
@@ -140,9 +140,9 @@ class Problem:
 
     def parameters(self, data: tuple[Floats, Floats] | Chunks) -> int:
         """The number of parameters for prepared data."""
-        return data.shape[1] if isinstance(data, Chunks) else self.size(data[0])
+        return self.size(data if isinstance(data, Chunks) else data[0])
 
-    def size(self, features: Floats) -> int:
+    def size(self, features: Floats | Chunks) -> int:
         """The number of parameters: one a feature, or one a feature and class."""
         return int(features.shape[1]) * classes_of(self.loss)
 
@@ -220,8 +220,7 @@ class Problem:
 
     def objective(self, features: Floats, labels: Floats) -> Objective:
         """The smooth part of J for one prepared dataset."""
-        made = MulticlassObjective if classes_of(self.loss) > 1 else Objective
-        return made(self.loss, features, labels, self.ridge)
+        return objective_of(self.loss, features, labels, self.ridge)
 
     @property
     def _unit(self) -> float:

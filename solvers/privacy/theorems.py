@@ -36,9 +36,9 @@ NOISY_BATCHES = Theorem(
     name="noisy-batches",
     statement=(
         "Sums over random batches of gradients clipped to length C, each with noise that is made for a sensitivity of C on Poisson "
-        "batches and of 2C on batches of a fixed size, and each at parameters that are computed from the sums before it, are "
-        "together, with all that is computed from them, (ε, δ)-DP if δ is at least the profile at ε of a product of pairs that "
-        "dominate the steps, whatever came before."
+        "batches and on those of epochs in which every record draws its batch, and of 2C on batches of a fixed size, and each at "
+        "parameters that are computed from the sums before it, are together, with all that is computed from them, (ε, δ)-DP if δ "
+        "is at least the profile at ε of a product of pairs that dominate the steps or epochs, whatever came before."
     ),
     source="Abadi et al., CCS 2016, Algorithm 1; lecture on machine learning with DP, Sec. 5",
     proof="proofs/noisy_batches.py",

@@ -12,10 +12,12 @@ what it finds is judged on fresh ones.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import logsumexp
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
@@ -34,7 +36,8 @@ from solvers import (
     SufficientStatistics,
     WholeSpace,
 )
-from solvers.descent import DescentSetting
+from solvers.descent import DescentSetting, path_of
+from solvers.sgd import AllocatedBatches, StochasticGradientDescent
 
 _TIE = 1e-12  # of a mean loss, beside δ
 
@@ -58,12 +61,14 @@ Family: TypeAlias = Callable[[PureDP | ApproxDP], Exact]
 class Pairs:
     """All neighbors with `common` shared records of `features` numbers within the ball of `norm`.
 
-    Labels are among `labels`, or anywhere within ±`label_bound`.
+    Each shared record is there `copies` times, so that a few numbers can move a minimum far. Labels
+    are among `labels`, or anywhere within ±`label_bound`.
     """
 
     relation: Relation
     features: int
     common: int
+    copies: int = 1
     norm: float = 1.0
     labels: tuple[float, ...] | None = None
     label_bound: float = 1.0
@@ -89,12 +94,10 @@ class Pairs:
             rows, labels = rows[:, 1:], self.label_bound * np.tanh(2.0 * rows[:, 0])
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         inside = self.norm * rows / np.maximum(lengths, 1.0)
-        first = self.common + 1
-        left = (inside[:first], labels[:first])
-        if self.relation is Relation.ADD_REMOVE:
-            return left, (inside[:-1], labels[:-1])
-        kept = [*range(self.common), self.common + 1]
-        return left, (inside[kept], labels[kept])
+        shared = [*range(self.common)] * self.copies
+        left = [*shared, self.common]
+        right = shared if self.relation is Relation.ADD_REMOVE else [*shared, self.common + 1]
+        return (inside[left], labels[left]), (inside[right], labels[right])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,17 +257,25 @@ def objective(relation: Relation, features: int, *, ridge: float = 2.0) -> Targe
     )
 
 
-def softmax(relation: Relation, features: int) -> Target:
-    """Three classes with noise in the objective."""
+def softmax(relation: Relation, features: int, *, copies: int = 1) -> Target:
+    """Three classes with noise in the objective; `copies` of others can hold a slope fixed."""
     problem = Problem(
-        loss=Softmax(3), bounds=Bounds(norm=1.0, labels=(0, 1, 2)), regularizer=Ridge(8.0)
+        loss=Softmax(3),
+        bounds=Bounds(norm=1.0, labels=(0, 1, 2)),
+        regularizer=Ridge(8.0 if copies == 1 else 4.0),
     )
     return Target(
-        name="objective, softmax",
+        name="objective, softmax" if copies == 1 else f"softmax, {copies} of each other",
         family=lambda budget: ObjectivePerturbation(
             problem=problem, budget=budget, relation=relation, arithmetic="real"
         ),
-        pairs=Pairs(relation=relation, features=features, common=1, labels=(0.0, 1.0, 2.0)),
+        pairs=Pairs(
+            relation=relation,
+            features=features,
+            common=1 if copies == 1 else 2,
+            copies=copies,
+            labels=(0.0, 1.0, 2.0),
+        ),
         outputs=3 * features,
     )
 
@@ -302,6 +313,59 @@ def gradient(relation: Relation, features: int) -> Target:
         ),
         pairs=Pairs(relation=relation, features=features, common=1, labels=(1.0,)),
         outputs=3 * features,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatedRuns:
+    """All noisy sums of one epoch of allocated batches, with their density."""
+
+    method: StochasticGradientDescent
+
+    @property
+    def claim(self) -> Claim:
+        return self.method.claim
+
+    def sample(self, data: Any, size: int, *, rng: np.random.Generator) -> Floats:  # noqa: ANN401
+        return self.method.transcript.sample(data, size, rng=rng)
+
+    def log_density(self, outputs: Any, data: Any) -> Floats:  # noqa: ANN401
+        """The mean of the densities over all ways in which records can draw their batches."""
+        sums, steps = self.method.setting.sums(data), int(self.method.steps)
+        noise, path = self.method.noise(sums.dimension), path_of(self.method, sums.dimension)
+        logs = []
+        for places in product(range(steps), repeat=sums.records):
+            place, log = path.start(len(outputs), sums.dimension), np.zeros(len(outputs))
+            for step in range(steps):
+                chosen = np.tile(np.array(places, np.int64) == step, (len(outputs), 1))
+                totals = sums.total(place.parameters, chosen)
+                log += noise.log_density(outputs[:, step], totals, sums.exponent)
+                place = path.after(place, outputs[:, step])
+            logs.append(log)
+        found: Floats = logsumexp(np.array(logs), axis=0) - math.log(len(logs))
+        return found
+
+
+def allocated(relation: Relation, features: int) -> Target:
+    """One epoch of two batches, of which every record draws one."""
+    setting = DescentSetting(
+        loss=Logistic(),
+        bounds=Bounds(norm=1.0, labels=(-1, 1)),
+        domain=WholeSpace(),
+        relation=relation,
+        records=2,
+        clip=0.5,
+        arithmetic="real",
+    )
+    return Target(
+        name="allocated batches",
+        family=lambda budget: AllocatedRuns(
+            StochasticGradientDescent(
+                setting, budget=budget, batches=AllocatedBatches(2), steps=2, learning_rate=1.0
+            )
+        ),
+        pairs=Pairs(relation=relation, features=features, common=1, labels=(1.0,)),
+        outputs=2 * features,
     )
 
 

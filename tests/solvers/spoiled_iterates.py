@@ -15,7 +15,7 @@ from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from solvers import Ball, Bounds, Hinge
 from solvers.bounds import Data
-from solvers.descent import DescentSetting
+from solvers.descent import DescentSetting, Summing
 from solvers.exponential.candidates import ExponentialERM
 from solvers.gradient_descent import GradientDescent
 from solvers.privacy.clipped_sums import ChunkedSums, ClippedSums
@@ -80,14 +80,12 @@ class Unclipped(GradientDescent):
 
     __slots__ = ()
 
-    def gradient_sums(
-        self, sums: ClippedSums | ChunkedSums, parameters: Floats, rng: np.random.Generator
-    ) -> Ints:
+    def gradient_sums(self, sums: ClippedSums | ChunkedSums, rng: np.random.Generator) -> Summing:
         assert isinstance(sums, ClippedSums)
         data = np.ldexp(sums.rows, sums.feature_exponent), sums.labels
         whole = ClippedSums.of(sums.loss, data, norm=float(self.setting.bounds.norm), clip=1.0)
-        totals = super().gradient_sums(whole, parameters, rng)
-        return totals << (whole.exponent - sums.exponent)
+        summed = super().gradient_sums(whole, rng)
+        return lambda parameters: summed(parameters) << (whole.exponent - sums.exponent)
 
 
 class HalfTheNoiseOfBatches(StochasticGradientDescent):
@@ -127,12 +125,13 @@ class AlwaysTheSameBatch(StochasticGradientDescent):
     def gradient_sums(
         self,
         sums: ClippedSums | ChunkedSums,
-        parameters: Floats,
         rng: np.random.Generator,  # noqa: ARG002
-    ) -> Ints:
+    ) -> Summing:
         assert isinstance(sums, ClippedSums)
-        size = round(self.divisor())
-        return sums.total_of_batches(parameters, np.tile(np.arange(size), (len(parameters), 1)))
+        first = np.arange(round(self.divisor()))
+        return lambda parameters: sums.total_of_batches(
+            parameters, np.tile(first, (len(parameters), 1))
+        )
 
 
 class RadiusForDiameter(ExponentialERM):

@@ -11,6 +11,7 @@ from tests.solvers.adversary import (
     Estimate,
     Pairs,
     Target,
+    allocated,
     gradient,
     objective,
     output,
@@ -21,7 +22,10 @@ from tests.solvers.adversary import (
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 GAUSSIAN, PURE = dpv.ApproxDP(epsilon=1.0, delta=0.02), dpv.PureDP(epsilon=1.0)
 TARGETS = [objective(ADD, 2), output(ADD, 3), gradient(ADD, 2), statistics(ADD, 2)]
-HARDER = [objective(REPLACE, 3), output(REPLACE, 5), gradient(REPLACE, 4), softmax(ADD, 2)]
+HARDER = [
+    *(objective(REPLACE, 3), output(REPLACE, 5), gradient(REPLACE, 4), softmax(ADD, 2)),
+    *(allocated(ADD, 2), allocated(REPLACE, 2)),
+]
 SEARCH = {"starts": 2, "evaluations": 40, "seed": 3}
 LEVEL = 1e-9
 
@@ -69,6 +73,9 @@ def test_pairs_by_hand() -> None:
     left, right = pairs.at(np.array([0.5, 0.0, 3.0, 4.0, 0.0, -1.0]), labels)
     assert left[0].tolist() == [[0.5, 0.0], [0.6, 0.8]]
     assert right[0].tolist() == [[0.5, 0.0], [0.0, -1.0]]
+    twice = Pairs(relation=ADD, features=1, common=1, copies=2, labels=(1.0,))
+    left, right = twice.at(np.array([0.5, -1.0]), np.ones(2))
+    assert (left[0].tolist(), right[0].tolist()) == ([[0.5], [0.5], [-1.0]], [[0.5], [0.5]])
     fewer = Pairs(relation=ADD, features=1, common=1, label_bound=2.0)
     left, right = fewer.at(np.array([0.0, 0.25, 9.0, -1.0]), np.zeros(2))
     assert (len(left[1]), len(right[1])) == (2, 1)

@@ -77,10 +77,6 @@ def test_minima_are_the_same_up_to_the_solver(
 ) -> None:
     features, y = drawn()
     given = logistic(classes=classes, method=method).get_params()
-    if kind is PrivateLogisticRegression and method == "output" and len(classes) > 2:
-        with pytest.raises(NotSupported, match="with one score a record"):
-            kind(**given).fit(Chunks.arrays(features, y, rows=300))
-        return
     whole, parts = (
         kind(**given).fit(features, y),
         kind(**given).fit(Chunks.arrays(features, y, rows=300)),
@@ -269,7 +265,7 @@ def test_what_chunks_cannot_do_is_said() -> None:
     problem = Problem(loss=Hinge(), bounds=bounds, regularizer=Ridge(1.0))
     output = OutputPerturbation(problem=problem, budget=APPROX, relation="add-remove")
     rng = np.random.default_rng(0)
-    with pytest.raises(NotSupported, match="must be smooth, with one score a record"):
+    with pytest.raises(NotSupported, match="must be smooth and the whole space for data in chunks"):
         output.sample(chunks, 1, rng=rng)
     setting = DescentSetting(
         loss=Hinge(), bounds=bounds, domain=WholeSpace(), relation=dpv.Relation.REPLACE_ONE,
@@ -278,7 +274,9 @@ def test_what_chunks_cannot_do_is_said() -> None:
     batches = StochasticGradientDescent(
         setting, budget=dpv.PureDP(epsilon=1.0), batches=FixedBatches(5), steps=2, learning_rate=1.0
     )
-    with pytest.raises(NotSupported, match="must be PoissonBatches for data in chunks"):
+    with pytest.raises(
+        NotSupported, match="must be PoissonBatches or AllocatedBatches for data in chunks"
+    ):
         batches.sample(chunks, 1, rng=rng)
     with pytest.raises(InvalidParameter, match="call checked"):
         len(chunks)

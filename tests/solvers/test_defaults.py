@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dpverify as dpv
 from dpverify.errors import InvalidParameter
-from solvers import Bounds, HuberHinge, Logistic, PrivateLogisticRegression, defaults
+from solvers import Bounds, HuberHinge, Logistic, PrivateLogisticRegression, Softmax, defaults
 from solvers.privacy.objective_rules import Setting
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
@@ -54,6 +54,28 @@ def test_a_default_ridge_is_always_feasible(
         # and it is not much more than that of a sum of unit vectors
         plain = defaults.coordinate_noise(budget, relation, dimension) * norm
         assert scale * math.sqrt(dimension + 1) < 2.5 * plain
+
+
+@given(EPSILONS, st.integers(3, 40), st.integers(1, 50), st.sampled_from([ADD, REPLACE]))
+@example(2.0, 3, 1, ADD)
+def test_the_default_ridge_of_softmax_leaves_three_quarters_to_the_noise(
+    epsilon: float, classes: int, features: int, relation: dpv.Relation
+) -> None:
+    """(K−1)·ln(1 + R²/(Kλ)) ≤ ε/4, with equality where the noise asks for less than that."""
+    bounds = Bounds(norm=0.5, labels=tuple(range(classes)))
+    loss, dimension = Softmax(classes), features * classes
+    for budget in (dpv.PureDP(epsilon), dpv.ApproxDP(epsilon, 1e-6)):
+        ridge = defaults.ridge(
+            budget, relation, dimension=dimension, norm=0.5, classes=classes,
+            smoothness=loss.smoothness(bounds), steepness=loss.steepest,
+        )  # fmt: skip
+        setting = Setting(loss=loss, bounds=bounds, ridge=ridge, relation=relation)
+        noise = 0.5 * loss.steepest * defaults.coordinate_noise(budget, relation, dimension)
+        assert setting.unavoidable <= epsilon / 4 * (1 + 1e-12)
+        if ridge > 0.5 * noise * (1 + 1e-12):
+            assert setting.unavoidable == pytest.approx(epsilon / 4, rel=1e-9)
+        else:
+            assert ridge == pytest.approx(0.5 * noise, rel=1e-12)
 
 
 @given(st.floats(0.1, 100.0), st.integers(1, 100))

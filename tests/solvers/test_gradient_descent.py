@@ -12,7 +12,7 @@ from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, ZeroCon
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 from solvers import Ball, Bounds, Box, Hinge, Logistic, Simplex, Softmax, Squared, WholeSpace
-from solvers.descent import DescentSetting
+from solvers.descent import DescentSetting, Path
 from solvers.gradient_descent import GradientDescent
 from solvers.privacy.noise import noise_ratio
 from tests.solvers.spoiled_iterates import BOTH_SIGNS, hinge_pair, hinge_setting
@@ -49,6 +49,68 @@ def test_the_accountant_agrees(steps: int, epsilon: float) -> None:
     shown = spent.epsilon(1e-5)
     assert shown.upper <= epsilon * (1 + 1e-12)
     assert shown.lower >= epsilon * (1 - 1e-9)
+
+
+def quick(**options: Any) -> GradientDescent:  # noqa: ANN401
+    given: dict[str, Any] = {"steps": 4, "learning_rate": 0.5, "output": "last"}
+    chosen = hinge_setting(Relation.ADD_REMOVE, 3)
+    return GradientDescent(chosen, budget=ApproxDP(epsilon=1.0, delta=1e-3), **given | options)
+
+
+def test_momentum_by_hand() -> None:
+    """Gradients of 2 and no noise to speak of: v = 1, 3/2, 7/4, and θ = −(v₁ + … + v_k)/16."""
+    setting = hinge_setting(Relation.ADD_REMOVE, 3)
+    path = Path(setting, learning_rate=0.0625, divisor=1.0, momentum=0.5)
+    released = np.full((1, 3, 1), 2.0)
+    assert path.result(released, "last").tolist() == [[-(1.0 + 1.5 + 1.75) / 16]]
+    iterates = [0.0, -0.0625, -0.15625, -0.265625]
+    assert path.result(released, "average").tolist() == [[sum(iterates) / 4]]
+    assert path.result(released, "tail").tolist() == [[sum(iterates[2:]) / 2]]
+    assert path.result(released[:, :1], "tail").tolist() == [[-0.0625]]
+
+
+def test_without_momentum_paths_are_the_same_to_the_last_bit() -> None:
+    """θ ← θ − η·(released/n + ridge·θ), as it was before there was momentum."""
+    setting = DescentSetting(
+        loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)), domain=Ball(1.0),
+        relation=Relation.ADD_REMOVE, records=7, ridge=0.3,
+    )  # fmt: skip
+    released = np.random.default_rng(0).normal(0.0, 9.0, (50, 6, 3))
+    theta = np.zeros((50, 3))
+    for step in range(6):
+        gradient = released[:, step] / 7.0 + 0.3 * theta
+        theta = Ball(1.0).project(theta - 0.9 * gradient)
+    path = Path(setting, learning_rate=0.9, divisor=7.0)
+    assert (path.result(released, "last") == theta).all()
+    assert path.start(2, 3).velocity is None
+
+
+@pytest.mark.parametrize("options", [{"momentum": 0.9}, {"output": "tail"}, {"output": "average"}])
+def test_momentum_and_averages_change_no_claim(options: dict[str, Any]) -> None:
+    """The claim and the noise are those of the gradients, and so is what a run's density is."""
+    plain, other = quick(), quick(**options)
+    assert (plain.claim, plain.noise(1)) == (other.claim, other.noise(1))
+    left, right = hinge_pair(Relation.ADD_REMOVE)
+    draws = other.transcript.sample(left, 20_000, rng=np.random.default_rng(4))
+    for data in (left, right):  # slopes are constant here, so that the path plays no part
+        densities = [fit.transcript.log_density(draws, data) for fit in (plain, other)]
+        assert (densities[0] == densities[1]).all()
+    shown = [fit.sample(left, 9, rng=np.random.default_rng(0)) for fit in (plain, other)]
+    assert (shown[0] != shown[1]).any()
+
+
+@pytest.mark.false_alarm(1e-9)
+def test_momentum_is_not_refuted() -> None:
+    left, right = hinge_pair(Relation.ADD_REMOVE)
+    for mechanism in (quick(momentum=0.9), quick(momentum=0.9, output="tail")):
+        verdict = dpv.audit(mechanism, left=left, right=right, level=1e-9, seed=5, samples=20_000)
+        assert not verdict.refuted
+
+
+@pytest.mark.parametrize("momentum", [-0.1, 1.0, math.nan, True, "much"])
+def test_momentum_is_below_one(momentum: Any) -> None:  # noqa: ANN401
+    with pytest.raises(InvalidParameter, match="momentum="):
+        quick(momentum=momentum)
 
 
 def test_sensitivity_of_each_relation() -> None:

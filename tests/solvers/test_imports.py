@@ -18,6 +18,7 @@ LAYERS = (
     ("losses",),
     ("registry", "privacy"),
     ("defaults", "descent", "minimize"),
+    ("hidden_path",),
     (
         *("approximate_minima", "exponential", "gradient_descent", "objective_perturbation"),
         *("lloyd", "output_perturbation", "random_trees", "sgd", "sufficient_statistics"),

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
+from scipy.special import softmax
 from scipy.stats import kstest
 
+from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
 from dpverify.neighbors import Relation
@@ -190,6 +192,50 @@ def test_softmax_is_served_and_its_density_integrates_to_one() -> None:
     points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     density = np.exp(asked.log_density(points, records)).reshape(161, 161)
     assert trapezoid(trapezoid(density, axis), axis) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("budget", [GAUSSIAN, ApproxDP(epsilon=2.0, delta=1e-2)], ids=str)
+@pytest.mark.parametrize(("copies", "share"), [(0, 0.0), (40, 0.0), (2000, 0.1)])
+def test_three_classes_keep_their_budget_in_the_plane(
+    copies: int, share: float, budget: ApproxDP
+) -> None:
+    """δ by quadrature, from b = −λθ − Σ x·(p − e_y) and det(λI + Σ x²·(diag(p) − ppᵀ)).
+
+    The sum of the three weights of one feature is noise alone, and independent: a plane is left.
+    Many others with another label make p − e_y of the added record nearly e₁ − e₀, a corner.
+    """
+    ridge = 8.0
+    problem = Problem(
+        loss=Softmax(3), bounds=Bounds(norm=1.0, labels=(0, 1, 2)), regularizer=Ridge(ridge)
+    )
+    asked = ObjectivePerturbation(problem=problem, budget=budget, relation=ADD, arithmetic="real")
+    sigma, others = asked.noise(3).scale, (1.0, 1, copies)
+    axes = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]]) / np.sqrt([[2.0], [6.0]])
+    middle = asked.solve((np.ones((copies, 1)), np.ones(copies)), np.zeros((1, 3))).points @ axes.T
+    axis = np.linspace(-9.0, 9.0, 601) * sigma / ridge
+    plane = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2) + middle
+    points = plane @ axes
+
+    def density(records: list[tuple[float, int, int]]) -> Floats:
+        b, hessians = -ridge * points, np.tile(ridge * np.eye(3), (len(points), 1, 1))
+        for x, label, times in records:
+            p = softmax(x * points, axis=1)
+            b = b - times * x * (p - np.eye(3)[label])
+            hessians += times * x * x * p[:, :, None] * (np.eye(3) - p[:, None, :])
+        normal = np.exp(-0.5 * (b**2).sum(axis=1) / sigma**2) / (2.0 * np.pi * sigma**2)
+        found: Floats = normal * np.linalg.det(hessians) / ridge
+        return found
+
+    def integral(values: Floats) -> float:
+        return float(trapezoid(trapezoid(values.reshape(len(axis), -1), axis), axis))
+
+    sides = density([others, (1.0, 0, 1)]), density([others])
+    assert [integral(side) for side in sides] == pytest.approx([1.0, 1.0], abs=1e-6)
+    deltas = [
+        integral(np.maximum(one - math.exp(budget.epsilon) * other, 0.0))
+        for one, other in (sides, sides[::-1])
+    ]
+    assert share * budget.delta < max(deltas) <= budget.delta
 
 
 def test_approximate_minima_split_their_budget() -> None:

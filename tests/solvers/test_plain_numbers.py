@@ -11,6 +11,7 @@ import dpverify as dpv
 from dpverify.errors import plain_number
 from solvers import (
     Bounds,
+    Descent,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivateMedian,
@@ -30,7 +31,12 @@ from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
 from solvers.privacy.objective_rules import Setting as RuleSetting
 from solvers.quality import excess_bounds
-from solvers.sgd import FixedBatches, PoissonBatches, StochasticGradientDescent
+from solvers.sgd import (
+    AllocatedBatches,
+    FixedBatches,
+    PoissonBatches,
+    StochasticGradientDescent,
+)
 from solvers.sufficient_statistics import SufficientStatistics
 
 PURE = dpv.PureDP(epsilon=1.0)
@@ -63,6 +69,7 @@ BUILT: dict[str, Callable[[Any], object]] = {
     "lasso": Lasso,
     "net": lambda x: ElasticNet(x, x),
     "descent": lambda x: setting(clip=x, ridge=x),
+    "followed by": lambda x: Descent(learning_rate=x, clip=x),
     "rule": lambda x: RuleSetting(loss=Logistic(), bounds=SIGNS, ridge=x, relation=ADD),
     "output": lambda x: OutputPerturbation(
         problem=ridged(x), budget=PURE, relation=ADD, solver_error=x
@@ -81,6 +88,7 @@ BUILT: dict[str, Callable[[Any], object]] = {
 SHARES: dict[str, Callable[[Any], object]] = {
     "level": Quantile,
     "poisson": PoissonBatches,
+    "momentum": lambda x: GradientDescent(setting(), budget=PURE, steps=1, momentum=x),
     "share": lambda x: ObjectivePerturbation(problem=ridged(), budget=PURE, relation=ADD, share=x),
     "quantile": lambda x: ExponentialQuantile(
         epsilon=1.0, low=0.0, high=1.0, relation=ADD, quantile=x
@@ -89,6 +97,8 @@ SHARES: dict[str, Callable[[Any], object]] = {
 COUNTED: dict[str, Callable[[Any], object]] = {
     "classes": Softmax,
     "batch": FixedBatches,
+    "batches": AllocatedBatches,
+    "followed": lambda x: Descent(steps=x),
     "records": lambda x: setting(records=x),
     "steps": lambda x: GradientDescent(setting(), budget=PURE, steps=x),
 }

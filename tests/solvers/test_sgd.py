@@ -12,7 +12,10 @@ from dpverify.accounting.adaptive.batches import no_games
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
 from dpverify.neighbors import Relation
+from solvers import Chunks
+from solvers.privacy.noise import noise_ratio
 from solvers.sgd import (
+    AllocatedBatches,
     Batches,
     FixedBatches,
     PoissonBatches,
@@ -37,6 +40,9 @@ def descent(relation: Relation, batches: Batches, budget: Any, **options: Any) -
         # per step ε/2 = 1/2: ln(1 + q(e^ε₀ − 1)) where one is added, or batches are fixed
         (PoissonBatches(0.5), Relation.ADD_REMOVE, math.log1p(math.expm1(0.5) / 0.5)),
         (FixedBatches(1), Relation.REPLACE_ONE, math.log1p(math.expm1(0.5) * 3.0)),
+        # two steps are one epoch, whose largest loss is that of one step; of two, if replaced
+        (AllocatedBatches(2), Relation.ADD_REMOVE, 1.0),
+        (AllocatedBatches(2), Relation.REPLACE_ONE, 0.5),
     ],
 )
 def test_pure_noise_by_hand(batches: Batches, relation: Relation, epsilon0: float) -> None:
@@ -60,6 +66,43 @@ def test_gaussian_noise_for_poisson_batches(relation: Relation) -> None:
     accountant = dpv.Accountant(relation=relation).compose(part, times=20)
     spent = accountant.epsilon(1e-3, tolerance=1e-5)
     assert 0.99 < spent.upper <= 1.0
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_gaussian_noise_for_allocated_batches(relation: Relation) -> None:
+    """The accountant's ε of two epochs is the budget's, and less than that of twice all records."""
+    ratio = batch_noise_ratio(AllocatedBatches(4), APPROX, 8, relation, 100)
+    epoch = dpv.RandomAllocation(dpv.Gaussian(sigma=ratio), steps=4)
+    spent = dpv.Accountant(relation=relation).compose(epoch, times=2).epsilon(1e-3, tolerance=1e-4)
+    assert 0.98 < spent.upper <= 1.0
+    reach = 2.0 if relation is Relation.REPLACE_ONE else 1.0
+    assert 0.5 < ratio / (reach * noise_ratio(APPROX, 2)) < 0.8
+
+
+@pytest.mark.false_alarm(1e-9)
+def test_allocated_batches_take_each_record_once_an_epoch() -> None:
+    """Three records with features e₁, e₂, e₃: all 4³ ways are equally likely, in every epoch."""
+    fit = descent(Relation.ADD_REMOVE, AllocatedBatches(4), PURE, steps=8)
+    sums = fit.setting.sums((np.eye(3), np.ones(3)))
+    summed, rows = fit.gradient_sums(sums, np.random.default_rng(3)), np.zeros((20_000, 3))
+    taken = np.stack([summed(rows) != 0 for _ in range(8)])
+    for epoch in (taken[:4], taken[4:]):
+        assert (epoch.sum(axis=0) == 1).all()
+        ways = np.bincount(epoch.argmax(axis=0) @ np.array([16, 4, 1]), minlength=64)
+        low, high = (binom.ppf(p, 20_000, 1 / 64) for p in (1e-9 / 256, 1 - 1e-9 / 256))
+        assert low <= ways.min() <= ways.max() <= high
+    assert (taken[:4] != taken[4:]).any()
+
+
+def test_allocated_batches_in_chunks_are_the_same_to_the_last_bit() -> None:
+    rng = np.random.default_rng(0)
+    data = rng.uniform(-0.5, 0.5, (3, 2)), np.array([1.0, -1.0, 1.0])
+    fit = descent(Relation.ADD_REMOVE, AllocatedBatches(2), PURE, steps=4)
+    whole, parts = (
+        fit.sample(given, 2, rng=np.random.default_rng(1))
+        for given in (data, Chunks.arrays(*data, rows=2))
+    )
+    assert (whole == parts).all()
 
 
 def test_gaussian_noise_for_fixed_batches() -> None:
@@ -100,7 +143,7 @@ def test_poisson_batches_take_each_record_at_the_rate() -> None:
     """Three records with features e₁, e₂, e₃: a sum shows which were in the batch."""
     fit = descent(Relation.ADD_REMOVE, PoissonBatches(0.3), PURE)
     sums = fit.setting.sums((np.eye(3), np.ones(3)))
-    totals = fit.gradient_sums(sums, np.zeros((20_000, 3)), np.random.default_rng(2))
+    totals = fit.gradient_sums(sums, np.random.default_rng(2))(np.zeros((20_000, 3)))
     taken = (totals != 0).astype(int)
     patterns = np.bincount(taken @ np.array([4, 2, 1]), minlength=8)
     expected = [0.7 ** (3 - k) * 0.3**k for k in (0, 1, 1, 2, 1, 2, 2, 3)]
@@ -118,12 +161,15 @@ def test_poisson_batches_take_each_record_at_the_rate() -> None:
         (PoissonBatches(0.5), Relation.ADD_REMOVE),
         (PoissonBatches(0.5), Relation.REPLACE_ONE),
         (FixedBatches(1), Relation.REPLACE_ONE),
+        (AllocatedBatches(2), Relation.ADD_REMOVE),
+        (AllocatedBatches(2), Relation.REPLACE_ONE),
     ],
     ids=str,
 )
 def test_honest_batches_are_not_refuted(batches: Batches, relation: Relation, budget: Any) -> None:  # noqa: ANN401
     left, right = hinge_pair(relation)
-    fit = descent(relation, batches, budget, steps=1)
+    steps = 2 if isinstance(batches, AllocatedBatches) else 1
+    fit = descent(relation, batches, budget, steps=steps)
     for mechanism in (fit, fit.transcript):
         verdict = dpv.audit(mechanism, left=left, right=right, level=1e-9, seed=5, samples=20_000)
         assert not verdict.refuted
@@ -159,13 +205,15 @@ def test_claims_name_the_theorem_of_all_steps_and_of_one() -> None:
     poisson = descent(Relation.ADD_REMOVE, PoissonBatches(0.5), APPROX).claim
     fixed = descent(Relation.REPLACE_ONE, FixedBatches(2), APPROX).claim
     replaced = descent(Relation.REPLACE_ONE, PoissonBatches(0.5), APPROX).claim
+    allocated = descent(Relation.REPLACE_ONE, AllocatedBatches(2), APPROX).claim
     for claim, step in (
-        (poisson, "poisson-subsampling"),
-        (fixed, "without-replacement"),
-        (replaced, "poisson-subsampling-replaced"),
+        (poisson, "step rests on poisson-subsampling"),
+        (fixed, "step rests on without-replacement"),
+        (replaced, "step rests on poisson-subsampling-replaced"),
+        (allocated, "epoch rests on random-allocation"),
     ):
         assert claim.theorem.name == "noisy-batches"
-        assert claim.assumes[0].startswith(f"each step rests on {step} [")
+        assert claim.assumes[0].startswith(f"each {step} [")
     assert (poisson.guarantee, fixed.relation) == (APPROX, Relation.REPLACE_ONE)
 
 
@@ -177,6 +225,11 @@ def test_refusals() -> None:
     for rate in (0.0, 1.5, math.nan):
         with pytest.raises(InvalidParameter, match="rate="):
             PoissonBatches(rate)
+    with pytest.raises(InvalidParameter, match="steps=3 must be a multiple of the 2 batches"):
+        descent(Relation.ADD_REMOVE, AllocatedBatches(2), APPROX, steps=3)
+    for count in (0, 1.5, True):
+        with pytest.raises(InvalidParameter, match="count="):
+            AllocatedBatches(count)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="budget="):
         descent(Relation.ADD_REMOVE, PoissonBatches(0.5), GaussianDP(mu=1.0))
     with pytest.raises(InvalidParameter, match="epsilon=0"):

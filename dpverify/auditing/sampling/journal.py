@@ -289,9 +289,7 @@ def _next_record(file: BinaryIO) -> bytes | None:
     return payload if len(payload) == length and zlib.crc32(payload) == check else None
 
 
-def subject(
-    mechanism: Target, datasets: Mapping[str, object], **rest: object
-) -> dict[str, str]:
+def subject(mechanism: Target, datasets: Mapping[str, object], **rest: object) -> dict[str, str]:
     """What an audit is of, in texts that differ where audits do."""
     named = {"mechanism": f"{_name(mechanism)} {digest('mechanism', mechanism)}"}
     named |= {name: digest("dataset", data) for name, data in datasets.items()}
