@@ -35,6 +35,7 @@ from solvers.estimators.fitting import FitRequest, Fitted, LinearModel, fit_weig
 from solvers.losses import HuberHinge, Logistic, Loss, Softmax
 from solvers.registry import domain_named, loss_named
 
+MOST_JOINT_WEIGHTS = 2_000  # of a minimum over all classes that is solved in seconds
 LABELS_READ_OFF = "which labels occur is public: no classes were declared, so they were read off y"
 
 
@@ -90,7 +91,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         request = replace(request, method=method)
         if self.weight_bound is not None:
             request = request.weighted()
-        self.joint_ = len(classes) > 2 and self._has_joint
+        weighed = prepared.shape[1] * len(classes)
+        solvable = request.method not in {"objective", "output"} or weighed <= MOST_JOINT_WEIGHTS
+        self.joint_ = len(classes) > 2 and self._has_joint and solvable
         if self.joint_:
             fits = [_together(request, prepared, indices, len(classes), rng)]
             weights = fits[0].weights.reshape(prepared.shape[1], -1).T
@@ -237,7 +240,9 @@ class PrivateLogisticRegression(LinearClassifier):
     method : {"auto", "objective", "output", "gradient", "sgd"}
         The algorithm. "auto" follows noisy gradients where the number of records is public and
         small for the noise, and is objective perturbation elsewhere or where a ridge is declared.
-        More than two classes are fitted jointly (softmax) on the whole budget, by every method.
+        More than two classes are fitted jointly (softmax) on the whole budget; with "objective" and
+        "output" up to 2,000 weights in all, and beyond that each class against the others, on its
+        share of the budget.
     classes : sequence or None
         The labels that can occur. None reads them off `y`, and the claim says so.
     ridge : float or None

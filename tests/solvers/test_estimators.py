@@ -300,6 +300,18 @@ def test_digits_are_told_apart_from_a_small_budget(records: int | None, least: f
     assert model.score(rows[test], labels[test]) > least
 
 
+@pytest.mark.parametrize(("features", "joint"), [(665, True), (666, False)])
+def test_minima_of_many_weights_are_found_class_by_class(features: int, joint: bool) -> None:  # noqa: FBT001
+    """Three classes and an intercept: 1,998 weights, and 2,001."""
+    rows = np.eye(3, features)
+    model = PrivateLogisticRegression(
+        budget=PURE, norm_bound=1.0, relation="add-remove", classes=range(3), random_state=0
+    ).fit(rows, [0, 1, 2])
+    assert (model.method_, model.joint_) == ("objective", joint)
+    assert model.coef_.shape == (3, features)
+    assert model.claim_.guarantee == PURE
+
+
 # accuracy: with little noise the plain solution, with more noise a sensible one
 
 

@@ -1,5 +1,7 @@
 """Newton's method against scipy, from any start, for any noise; and the large path against it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,10 +11,10 @@ from scipy.optimize import minimize as scipy_minimize
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter
 from solvers.losses import Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
-from solvers.minimize import newton_large
+from solvers.minimize import newton, newton_large
 from solvers.minimize.newton import minimize
 from solvers.minimize.newton_large import minimize_large
-from solvers.minimize.objective import Objective
+from solvers.minimize.objective import Objective, objective_of
 
 LOSSES: list[Loss] = [Logistic(), HuberHinge(width=0.3), Squared()]
 
@@ -146,3 +148,32 @@ def test_a_ridge_that_floats_cannot_see_is_no_refusal() -> None:
     for solve in (minimize, lambda J, b: minimize_large(J, b[0])[None]):  # noqa: N803
         found = solve(J, np.zeros((1, 2)))
         assert found.sum() == pytest.approx(2.0)  # the scores are known, the split of them is not
+
+
+def test_many_records_of_several_classes_start_from_a_share_of_them() -> None:
+    """The same minimum as from any other start, whatever the start is made of."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 3))
+    labels = (rows[:, 0] + rng.normal(size=2000) > 0).astype(float) + (rows[:, 1] > 1)
+    objective = objective_of(Softmax(3), rows, labels, 0.5)
+    linear = rng.normal(scale=5.0, size=(4, 9))
+    found = minimize(objective, linear)
+    assert np.abs(objective.gradients(found, linear)).max() < 1e-9
+    assert minimize(objective, linear, start=np.ones(9)) == pytest.approx(found, abs=1e-9)
+
+
+def test_iterations_end_where_rounding_hides_every_fall(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps by chance, as J cannot tell points apart, went on for thousands of Hessians."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 2))
+    objective = objective_of(Softmax(3), rows, rng.integers(0, 3, 3000).astype(float), 1e-3)
+    made = []
+    step = newton._Batch._step
+
+    def counted(batch: Any, *given: Any) -> Any:  # noqa: ANN401
+        made.append(1)
+        return step(batch, *given)
+
+    monkeypatch.setattr(newton._Batch, "_step", counted)
+    minimize(objective, np.ones((1, 6)), tolerance=1e-300)
+    assert len(made) < 60
