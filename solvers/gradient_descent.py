@@ -30,8 +30,9 @@ from solvers.descent import (
     released,
 )
 from solvers.hidden_path import HiddenPath
+from solvers.losses.softmax import classes_of
 from solvers.minimize.certificate import EXPONENTIAL_ACCURACY
-from solvers.privacy.clipped_sums import ChunkedSums, ClippedSums, classes_of
+from solvers.privacy.clipped_sums import ChunkedSums, ClippedSums
 from solvers.privacy.noise import (
     Budget,
     StepNoise,

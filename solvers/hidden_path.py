@@ -45,7 +45,7 @@ from dpverify.neighbors import Relation
 from solvers.descent import DescentSetting
 from solvers.domains import Ball, Box
 from solvers.losses import Softmax
-from solvers.privacy.clipped_sums import classes_of
+from solvers.losses.softmax import classes_of
 from solvers.privacy.noise import Budget, LastNoise, noise_ratio
 
 _ROOM = 1.0 + 2.0**-20  # for the floats in which distances are added up
