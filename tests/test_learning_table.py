@@ -49,7 +49,7 @@ def test_a_run_goes_on_where_it_stopped(learning: ModuleType, tmp_path: Path) ->
     cell, again = learning.Cell("wine", pure=False, epsilon=1.0), learning.Results(path)
     assert again.missing(cell, "dpverify", range(3)) == [1, 2]
     data = learning.learning_data.wine()
-    assert not learning.fill(again, data, lambda tool: tool == "dpverify", until=0.0)
+    assert not learning.fill(again, data, lambda tool: tool == "dpverify", learning.Plan(until=0.0))
     assert len(path.read_text().splitlines()) == 1
 
 
