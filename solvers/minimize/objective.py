@@ -181,11 +181,11 @@ class _ClassSquares(Squares):
     def hessians(self, weights: Floats, ridge: float) -> Floats:
         count, n, classes, _ = weights.shape
         above, below = np.triu_indices(classes)  # Wᵢ is symmetric
-        flat = np.moveaxis(weights[:, :, above, below], 1, -1).reshape(-1, n)
+        flat = np.moveaxis(weights[:, :, above, below], 1, -1).reshape(count * len(above), n)
         matrices = self.unpacked(self.packed(np.ascontiguousarray(flat)))
         d = matrices.shape[-1]
         blocks = np.empty((count, classes, classes, d, d))
-        blocks[:, above, below] = matrices.reshape(count, -1, d, d)
+        blocks[:, above, below] = matrices.reshape(count, len(above), d, d)
         blocks[:, below, above] = blocks[:, above, below]
         size = d * classes
         hessians: Floats = blocks.transpose(0, 3, 1, 4, 2).reshape(count, size, size)

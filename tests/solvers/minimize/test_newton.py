@@ -162,6 +162,16 @@ def test_many_records_of_several_classes_start_from_a_share_of_them() -> None:
     assert minimize(objective, linear, start=np.ones(9)) == pytest.approx(found, abs=1e-9)
 
 
+@pytest.mark.parametrize("records", [0, 1])
+def test_several_classes_without_a_record_or_with_one(records: int) -> None:
+    objective = objective_of(Softmax(3), np.ones((records, 2)), np.zeros(records), 2.0)
+    linear = np.arange(6.0)[None]
+    found = minimize(objective, linear)
+    assert np.abs(objective.gradients(found, linear)).max() < 1e-9
+    if records == 0:
+        assert found == pytest.approx(-linear / 2.0)
+
+
 def test_iterations_end_where_rounding_hides_every_fall(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps by chance, as J cannot tell points apart, went on for thousands of Hessians."""
     rng = np.random.default_rng(0)
