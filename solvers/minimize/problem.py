@@ -352,6 +352,9 @@ def _parts(linear: ArrayLike) -> Floats:
 
 
 def _solution(points: Floats, distances: Floats, gradients: Floats | None) -> Solution:
+    distances = np.where(np.isnan(distances), np.inf, distances)  # 0·∞: nothing is certified
+    if gradients is not None:
+        gradients = np.where(np.isnan(gradients), np.inf, gradients)
     certificate = MinimumCertificate(
         distance=float(distances.max()),
         gradient=None if gradients is None else float(gradients.max()),

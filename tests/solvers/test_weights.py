@@ -1,5 +1,6 @@
 """Records with weights: losses, minima, claims, and what one weighted record can do."""
 
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -112,6 +113,43 @@ def test_certificates_hold_with_weights(weights: list[float], seed: int) -> None
     exact, off = minimize_precisely(sums, solution.points[0].tolist(), distance=1e-20)
     away = np.linalg.norm(solution.points[0] - np.array([float(x.mid()) for x in exact]))
     assert away <= solution.certificate.distance + off + 1e-17
+
+
+@dataclass(frozen=True)
+class Declares(HuberHinge):
+    """A loss whose constants are its own: larger ones than the methods of all losses give it."""
+
+    sharpness = np.inf
+
+    def slope_bound(self, bounds: Bounds, *_: object) -> float:
+        self.check_bounds(bounds)
+        return 3.0
+
+    def curvature_bound(self, bounds: Bounds) -> float:
+        self.check_bounds(bounds)
+        return 5.0
+
+    def lipschitz(self, bounds: Bounds, *_: object) -> float:
+        return 7.0 * self.slope_bound(bounds)
+
+    def smoothness(self, bounds: Bounds) -> float:
+        return 11.0 * self.curvature_bound(bounds)
+
+
+def test_constants_that_a_loss_declares_are_those_with_weights() -> None:
+    loss = weighted(Declares(width=0.5))
+    found = (
+        loss.slope_bound(SIGNS), loss.curvature_bound(SIGNS), loss.lipschitz(SIGNS),
+        loss.smoothness(SIGNS),
+    )  # fmt: skip
+    assert found == (3.0, 5.0, 21.0, 55.0)
+    rows, y, weights = records()
+    made = {"loss": Declares(width=0.5), "weight_bound": 4.0, "method": "objective"}
+    fitted = model(PrivateClassifier, budget=APPROX, **made).fit(rows, y, weights)
+    assert np.isfinite(fitted.coef_).all()
+    for ask in (loss.slope_bound, loss.curvature_bound, loss.lipschitz, loss.smoothness):
+        with pytest.raises(InvalidParameter, match="weighted=False must be True"):
+            ask(SIGNS.unweighted())
 
 
 # no weights at all, and weights of 1 within 1, are the same to the last bit
