@@ -132,7 +132,7 @@ class Problem:
         if not self.plain or not self.loss.smooth:
             raise NotSupported(
                 f"loss={self.loss.name!r} and domain={self.domain.name!r} must be smooth and the "
-                "whole space for data in chunks; gradient methods take any"
+                "whole space for data in chunks and sparse rows; gradient methods take any"
             )
         found = prepared_chunks(data, self.bounds, clip=False)
         self.domain.check_dimension(found.shape[1])
