@@ -271,7 +271,12 @@ def numbers(name: str, value: ArrayLike) -> Floats:
 
 
 def _real(name: str, value: ArrayLike) -> Floats:
-    array = np.asarray(value)
+    if np.ma.is_masked(value):
+        raise InvalidParameter(f"{name} must be finite: it has masked entries")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise InvalidParameter(f"{name} must be an array of numbers: its rows differ") from None
     if array.dtype.kind not in "biuf":
         raise InvalidParameter(f"{name} of type {array.dtype} must hold real numbers")
     floats = array.astype(np.float64, copy=False)

@@ -108,6 +108,15 @@ class Chunks:
             self, changes=(*self.changes, change), width=self.width if width is None else width
         )
 
+    def unlabeled(self) -> "Chunks":
+        """The same for who has no use for labels: those of a file are not read, and may be missing.
+
+        Changes may need them, so changed chunks keep them.
+        """
+        if self.changes or not isinstance(self.source, _Parquet):
+            return self
+        return replace(self, source=replace(self.source, target=None))
+
     def checked(self) -> "Chunks":
         """The same after a first pass, in which every block is read and nothing is released."""
         sizes: list[int] = []
@@ -197,7 +206,7 @@ class _Arrays:
 @dataclass(frozen=True, slots=True)
 class _Parquet:
     paths: tuple[str, ...]
-    target: str
+    target: str | None  # None for labels of 0
     names: tuple[str, ...]
     rows: int
 
@@ -222,13 +231,14 @@ class _Parquet:
         index = 0
         for frame in self._batches():
             block = np.column_stack([_numbers(frame[name]) for name in self.names])
-            yield work(block, _labels(frame[self.target]), *_extra(extras, index))
+            labels = np.zeros(len(block)) if self.target is None else _labels(frame[self.target])
+            yield work(block, labels, *_extra(extras, index))
             index += 1
         if index == 0:
             yield work(np.zeros((0, self.columns)), np.zeros(0), *_extra(extras, 0))
 
     def _batches(self) -> Iterator[dict[str, Any]]:
-        wanted = [*self.names, self.target]
+        wanted = [*self.names, *([] if self.target is None else [self.target])]
         for path in self.paths:
             file = _opened(path)
             if not set(wanted) <= set(file.schema_arrow.names):

@@ -107,7 +107,7 @@ def ridge(  # noqa: PLR0913  # what the formula is about
     """
     check_positive("norm", norm)
     check_positive("steepness", steepness)
-    check_count("classes", classes)
+    check_count("classes", classes, least=2)
     pull = 0.5 if classes == 2 else 1.0
     balanced = pull * norm * norm * steepness * coordinate_noise(budget, relation, dimension)
     part = _DETERMINANT * budget.epsilon / (classes - 1)

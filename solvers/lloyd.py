@@ -130,7 +130,7 @@ class Lloyd:
         if not isinstance(data, Chunks):
             self._records(data)
         elif data.sizes is None:
-            data = data.map(self._block).checked()
+            data = data.unlabeled().map(self._block).checked()
         noise = self.noise
         released = np.empty((size, int(self.steps), noise.dimension))
         centers = np.tile(self._start, (size, 1, 1))

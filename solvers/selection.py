@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
@@ -37,6 +37,8 @@ from solvers.estimators.declarations import (
     Budget,
     Declaration,
     RandomState,
+    all_or_nothing,
+    check_in_memory,
     fraction,
     generator,
     spent,
@@ -92,9 +94,26 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return found
 
     @watched
+    @all_or_nothing
     @telling("selecting")  # and no run for itself, or they could be counted
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
-        """Fit candidates, keep one."""
+    def fit(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit candidates, keep one.
+
+        Weights are for the fits of models that take them; scores count every record as one.
+        """
+        check_in_memory(self, X)
+        if y is None:
+            raise InvalidParameter("y=None must be given: candidates are compared by their scores")
+        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise InvalidParameter(
+                f"sample_weight={type(sample_weight).__name__} must not be given: "
+                f"{type(self.estimator).__name__} takes no weights"
+            )
         if is_guarded(self.estimator):
             raise InvalidParameter(
                 f"estimator={type(self.estimator).__name__}(…) must not be guarded: guard the "
@@ -112,7 +131,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         rng = generator(self.random_state)
         labels = column_or_1d(y, warn=True)  # one label a record, or a score would mix records
         kept = (self._split if self.method_ == "splitting" else self._repeat)(
-            settings, declared, largest, (X, labels, rng)
+            settings, declared, largest, (X, labels, sample_weight, rng)
         )
         self.best_index_, self.best_estimator_, self.claim_, self.best_score_ = kept
         self.best_estimator_.claim_ = self.claim_  # that it was kept is paid for, too
@@ -139,7 +158,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         given: "_Given",
     ) -> "_Kept":
         """Every candidate on its part of the budget, one of them by noisy max."""
-        X, labels, rng = given  # noqa: N806
+        X, labels, _, rng = given  # noqa: N806
         share = float(self.share)
         part = fraction(declared.budget, (1.0 - share) / len(settings))
         pick = NoisyMax(
@@ -168,7 +187,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         has nothing to do with the data. Of runs with equal scores the first is kept, which has the
         same distribution as one of them at random.
         """
-        X, labels, rng = given  # noqa: N806
+        X, labels, _, rng = given  # noqa: N806
         mean = _RUNS * len(settings) if self.runs is None else self.runs
         check_count("runs", mean, least=2)
         one = run_budget(declared.budget, int(mean))
@@ -190,13 +209,14 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
 
     def _fitted(self, changes: dict[str, Any], part: Budget, given: "_Given") -> Any:  # noqa: ANN401
         """A candidate, fitted; it keeps no generator."""
-        X, labels, rng = given  # noqa: N806
+        X, labels, weights, rng = given  # noqa: N806
+        named = {} if weights is None else {"sample_weight": weights}
         model = clone(self.estimator).set_params(**changes, budget=part)
         try:
             model.set_params(random_state=rng)  # itself: a copy would repeat noise
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # one a run would tell how many runs there were
-                model.fit(X, labels)
+                model.fit(X, labels, **named)
         finally:
             # Whoever holds a generator can run it backwards, and take the noise away.
             model.set_params(random_state=None)
@@ -369,7 +389,9 @@ class PrivateGridSearch(_Search):
             ) from None
 
 
-_Given: TypeAlias = tuple[ArrayLike, NDArray[Any], np.random.Generator]
+_Given: TypeAlias = tuple[ArrayLike, NDArray[Any], ArrayLike | None, np.random.Generator]
+"""Rows, labels, weights if there are any, and the source of noise."""
+
 _Kept: TypeAlias = tuple[int, Any, Claim, int | None]
 
 

@@ -146,8 +146,8 @@ class FixedBatches:
     def sums(self, sums: ClippedSums | ChunkedSums, rng: np.random.Generator) -> Summing:
         if isinstance(sums, ChunkedSums):
             raise NotSupported(
-                f"batches={self!r} must be PoissonBatches or AllocatedBatches for data in chunks: "
-                "picked records are not next to each other"
+                f"batches={self!r} must be PoissonBatches or AllocatedBatches for data in chunks "
+                "and sparse rows: picked records are not next to each other"
             )
         return lambda parameters: sums.total_of_batches(
             parameters, self._batches(len(parameters), sums.records, rng)

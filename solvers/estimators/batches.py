@@ -8,11 +8,10 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import validate_data
 
 from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
-from dpverify.errors import check_flag
+from dpverify.errors import InvalidParameter, check_flag
 from solvers.chunks import Chunks
 from solvers.estimators.blocks import (
     BoxBlock,
@@ -23,15 +22,16 @@ from solvers.estimators.blocks import (
     encoded,
     read_chunks,
 )
+from solvers.estimators.boxes import feature_bounds, within_one
 from solvers.estimators.declarations import (
     Declaration,
     PrivateEstimator,
     generator,
     in_batches,
+    validated,
     weight_shares,
     with_weights,
 )
-from solvers.estimators.standardizer import feature_bounds, within_one
 from solvers.privacy.releases import Claiming
 
 Release = TypeVar("Release", bound=Claiming)
@@ -103,6 +103,8 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
         classes = declared_classes(self.classes)
         self._check_parameters()
         rng = generator(self.random_state, batch=number)
+        if not first:
+            self._check_same_frame(classes)
         data = self._read(X, y, sample_weight, declared, first=first)
         release = self._release(declared, self.n_features_in_, rng, first=first)
         claim = with_weights(release.claim, self.weight_bound)
@@ -111,8 +113,21 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
         self._batches: int = number + 1
         self._learn(release, data, rng, first=first)
         self.classes_: NDArray[Any] = classes
+        self._box = feature_bounds(self.low, self.high, self.n_features_in_)
         self.claim_: Claim = claim
         return self
+
+    def _check_same_frame(self, classes: NDArray[Any]) -> None:
+        """Refuse to add to sums of other classes, or of features between other bounds."""
+        if not np.array_equal(classes, self.classes_):
+            raise InvalidParameter(
+                f"classes={self.classes!r} must be those of the batches before: "
+                f"{self.classes_.tolist()!r}"
+            )
+        if not np.array_equal(feature_bounds(self.low, self.high, self.n_features_in_), self._box):
+            raise InvalidParameter(
+                f"low={self.low!r} and high={self.high!r} must be those of the batches before"
+            )
 
     def _check_parameters(self) -> None:
         """Refuse parameters of the model's own, before any data are read."""
@@ -134,7 +149,7 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
             low, high = feature_bounds(self.low, self.high, X.source.columns)
             block = BoxBlock(low, high, clip=self.clip, classes=classes)
             return read_chunks(self, X.map(block), None, declared, reset=first)
-        rows, labels = validate_data(
+        rows, labels = validated(
             self, X, y, reset=first, dtype=np.float64, ensure_min_samples=declared.least_records
         )
         indices = encoded(labels, classes)

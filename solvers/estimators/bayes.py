@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.arrays import Floats
 from solvers.estimators.batches import Batch, BatchClassifier
 from solvers.estimators.blocks import declared_classes
-from solvers.estimators.declarations import Declaration
-from solvers.estimators.standardizer import center_and_half, feature_bounds, mean_and_deviation
+from solvers.estimators.boxes import center_and_half, feature_bounds
+from solvers.estimators.declarations import Declaration, validated
+from solvers.estimators.standardizer import mean_and_deviation
 from solvers.privacy.moments import BoundedMoments
 
 
@@ -100,7 +101,7 @@ class PrivateNaiveBayes(BatchClassifier[BoundedMoments]):
         """ln P(class)·p(x | class) for each row and class, up to a constant."""
         check_is_fitted(self)
         # In rows' own order, so that each sum depends on its row alone, to the last bit.
-        rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        rows = validated(self, X, reset=False, dtype=np.float64, order="C")
         standard = (rows[:, None] - self.theta_) / self._deviations
         logs = -0.5 * standard**2 - np.log(self._deviations / self._half)
         found: Floats = np.log(self.class_prior_) + logs.sum(axis=2)

@@ -1,7 +1,7 @@
 """What estimators do with each block of data in chunks, before any of it counts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter
 from solvers.bounds import numbers, real_matrix, split_labels, weighted_labels
 from solvers.chunks import ROWS, Block, Chunks
+from solvers.estimators.boxes import within_one
 from solvers.estimators.declarations import DENSE, Declaration, Rows
-from solvers.estimators.standardizer import within_one
 
 
 def check_chunked(y: object) -> None:
@@ -44,7 +44,12 @@ def check_same_classes(given: Sequence[Any] | None, declared: Sequence[Any] | No
 
 def check_no_weights(sample_weight: object, weight_bound: float | None) -> None:
     """Refuse weights beside chunks, which have none in them."""
-    if sample_weight is not None or weight_bound is not None:
+    if sample_weight is not None:
+        raise InvalidParameter(
+            f"sample_weight={type(sample_weight).__name__} must not be given beside data in "
+            "chunks, which have no weights"
+        )
+    if weight_bound is not None:
         raise InvalidParameter(
             f"weight_bound={weight_bound!r} must not be given with data in chunks"
         )
@@ -73,11 +78,23 @@ def read_chunks(
     if len(found) < declared.least_records:
         raise InvalidParameter(f"X has {len(found)} rows; there must be {declared.least_records}")
     model.n_features_in_ = features
+    if reset:
+        vars(model).pop("feature_names_in_", None)  # chunks have none
     return found
+
+
+def check_plain(labels: NDArray[Any]) -> None:
+    """Refuse labels that have several fields, such as weights of their own."""
+    if labels.dtype.names is not None:
+        raise InvalidParameter(
+            f"y of type {labels.dtype} must have one label a record, and weights stand in "
+            "sample_weight"
+        )
 
 
 def encoded(labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
     """For each label the number of its class; or refuse."""
+    check_plain(labels)
     outside = ~np.isin(labels, classes)
     if outside.any():
         listed = ", ".join(str(label) for label in classes)
@@ -105,16 +122,20 @@ class FeatureBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedBlock:
-    """Rows within their bound, and the number of each record's class."""
+    """Rows within their bound, and the number of each record's class.
+
+    Labels are `weighted` where the caller gave weights, and nowhere else.
+    """
 
     rows: Rows
     classes: NDArray[Any]
+    weighted: bool = False
 
     def __call__(self, block: Block) -> Block:
         features, labels = block
-        if labels.dtype.names is not None:
+        if self.weighted:
             own, weights = split_labels(labels)
-            rows, indices = self((features, own))
+            rows, indices = replace(self, weighted=False)((features, own))
             return rows, weighted_labels(indices, weights)
         return self.rows.prepare(features, encoded(labels, self.classes).astype(np.float64))
 
@@ -123,23 +144,25 @@ class EncodedBlock:
 class TargetBlock:
     """Rows and targets within their bounds; `counts` must not be negative.
 
-    Weights of `squared` losses go into both, as √w: w·(⟨θ, x⟩ − y)² is the square of these, which
-    are shorter.
+    Labels are `weighted` where the caller gave weights. Those of `squared` losses go into both, as
+    √w: w·(⟨θ, x⟩ − y)² is the square of these, which are shorter.
     """
 
     rows: Rows
     label_bound: float
     counts: bool = False
     squared: bool = False
+    weighted: bool = False
 
     def __call__(self, block: Block) -> Block:
-        if block[1].dtype.names is not None:
+        if self.weighted:
             own, weights = split_labels(block[1])
-            rows, kept = self((block[0], own))
+            rows, kept = replace(self, weighted=False)((block[0], own))
             if not self.squared:
                 return rows, weighted_labels(kept, weights)
             roots = np.sqrt(weights)
             return rows * roots[:, None], kept * roots
+        check_plain(block[1])
         targets = numbers("y", block[1])
         if self.counts:
             if not self.rows.clip and (targets < 0.0).any():

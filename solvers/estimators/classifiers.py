@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
@@ -30,7 +29,13 @@ from solvers.estimators.blocks import (
     read_chunks,
     sparse_chunks,
 )
-from solvers.estimators.declarations import Declaration, generator, together, weight_shares
+from solvers.estimators.declarations import (
+    Declaration,
+    generator,
+    together,
+    validated,
+    weight_shares,
+)
 from solvers.estimators.fitting import FitRequest, Fitted, LinearModel, fit_weights
 from solvers.losses import HuberHinge, Logistic, Loss, Softmax
 from solvers.registry import domain_named, loss_named
@@ -72,7 +77,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             encoding = X.map(EncodedBlock(rows, classes))
             prepared = indices = read_chunks(self, encoding, rows, declared)
         else:
-            features, given = validate_data(
+            features, given = validated(
                 self, X, y, accept_sparse="csr", dtype=np.float64,
                 ensure_min_samples=declared.least_records,
             )  # fmt: skip
@@ -81,7 +86,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             classes, indices = self._encoded(given)
             if is_sparse(features):
                 labels = given if shares is None else weighted_labels(given, shares)
-                encoding = sparse_chunks(features, labels).map(EncodedBlock(rows, classes))
+                block = EncodedBlock(rows, classes, weighted=shares is not None)
+                encoding = sparse_chunks(features, labels).map(block)
                 prepared = indices = read_chunks(self, encoding, rows, declared)
             else:
                 prepared, _ = rows.prepare(features, np.zeros(records))

@@ -3,14 +3,17 @@
 Rows are kept within the declared norm, and get a constant feature at the end for the intercept.
 """
 
+import functools
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import validate_data
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
@@ -19,7 +22,7 @@ from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION
 from solvers.bounds import Bounds, numbers
-from solvers.chunks import is_sparse
+from solvers.chunks import Chunks, is_sparse
 from solvers.defaults import INTERCEPT
 from solvers.estimators.surroundings import watched
 from solvers.privacy.theorems import PARALLEL_COMPOSITION
@@ -87,7 +90,62 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         """Whatever surrounds a fit and is not charged stands in its claim."""
         super().__init_subclass__(**named)
         for name in {"fit", "partial_fit"} & set(vars(cls)):
-            setattr(cls, name, watched(vars(cls)[name]))
+            setattr(cls, name, watched(all_or_nothing(vars(cls)[name])))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateTransformer(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A private model that needs no targets, and changes rows."""
+
+    def fit_transform(self, X: ArrayLike, y: object = None, **params: Any) -> Any:  # noqa: ANN401, N803
+        """Fit, then transform."""
+        check_in_memory(self, X)
+        return super().fit_transform(X, y, **params)
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
+
+def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A `fit` that leaves the model as it was if it fails; one without weights refuses them."""
+    weighted = "sample_weight" in inspect.signature(fit).parameters
+
+    @functools.wraps(fit)
+    def fitted(self: Any, *args: Any, **named: Any) -> Any:  # noqa: ANN401  # as `fit` has them
+        if not weighted:
+            given = args[2] if len(args) > 2 else named.pop("sample_weight", None)
+            if given is not None:
+                raise InvalidParameter(
+                    f"sample_weight={type(given).__name__} must not be given: "
+                    f"{type(self).__name__} takes no weights"
+                )
+            args = args[:2]
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **named)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return fitted
+
+
+def check_in_memory(model: object, X: object) -> None:  # noqa: N803
+    """Refuse data in chunks, where arrays are needed."""
+    if isinstance(X, Chunks):
+        raise InvalidParameter(
+            f"X=Chunks must be an array here: {type(model).__name__} takes data in chunks for fit "
+            "alone, or not at all"
+        )
+
+
+def validated(model: Any, X: Any, *y: Any, **checks: Any) -> Any:  # noqa: ANN401, N803
+    """Arrays as scikit-learn's `validate_data` has them; data in chunks are refused."""
+    check_in_memory(model, X)
+    return validate_data(model, X, *y, **checks)
 
 
 def fraction(budget: Budget, part: float) -> Budget:
@@ -119,7 +177,8 @@ def together(claims: Sequence[Claim], declared: Declaration) -> Claim:
 def in_batches(claim: Claim, before: Claim | None) -> Claim:
     """The claim of fits to one batch after another, each with the whole budget.
 
-    [PARALLEL_COMPOSITION] `before` is that of the batches before, or of a first fit.
+    [PARALLEL_COMPOSITION] `before` is that of the batches before, or of a first fit; what it
+    assumes of them is still assumed.
     """
     if before is not None and (before.guarantee, before.relation) != (
         claim.guarantee,
@@ -130,8 +189,9 @@ def in_batches(claim: Claim, before: Claim | None) -> Claim:
             f"batches before: {before.guarantee!r}, {before.relation!r}"
         )
     rests = f"each batch rests on {claim.theorem}"
-    assumes = (ONE_BATCH, rests, *claim.assumes)
-    return Claim(claim.guarantee, claim.relation, PARALLEL_COMPOSITION, assumes)
+    earlier = () if before is None else before.assumes
+    assumes = dict.fromkeys((ONE_BATCH, rests, *earlier, *claim.assumes))
+    return Claim(claim.guarantee, claim.relation, PARALLEL_COMPOSITION, tuple(assumes))
 
 
 def with_weights(claim: Claim, weight_bound: float | None) -> Claim:
@@ -267,6 +327,11 @@ def weight_shares(
         return None
     check_positive("weight_bound", weight_bound)
     bound = float(weight_bound)
+    if sample_weight is None and bound < 1.0 and not clip:
+        raise InvalidParameter(
+            f"weight_bound={bound!r} must be at least 1 without sample_weight: every record then "
+            "has weight 1"
+        )
     given = np.ones(records) if sample_weight is None else numbers("sample_weight", sample_weight)
     if len(given) != records:
         raise InvalidParameter(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
@@ -25,7 +25,7 @@ from solvers.bounds import Bounds, Data, Obeying
 from solvers.chunks import Chunks
 from solvers.descent import DescentSetting, Output
 from solvers.domains import Ball, Domain, WholeSpace
-from solvers.estimators.declarations import Declaration, PrivateEstimator, Rows, scores
+from solvers.estimators.declarations import Declaration, PrivateEstimator, Rows, scores, validated
 from solvers.estimators.descent import Descent
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import Logistic, Loss
@@ -165,7 +165,7 @@ class LinearModel(PrivateEstimator, ABC):
     def _scores(self, X: ArrayLike) -> Floats:  # noqa: N803
         """⟨θ, x⟩ without the intercept, for each row of X and each row of coefficients."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        rows = validated(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         return scores(rows, np.atleast_2d(self.coef_))
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type

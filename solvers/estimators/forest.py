@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.arrays import Floats
 from dpverify.errors import check_count
 from dpverify.guarantees import PureDP
 from solvers.estimators.batches import Batch, BatchClassifier
 from solvers.estimators.blocks import declared_classes
-from solvers.estimators.declarations import Declaration
-from solvers.estimators.standardizer import center_and_half, feature_bounds
+from solvers.estimators.boxes import center_and_half, feature_bounds
+from solvers.estimators.declarations import Declaration, validated
 from solvers.random_trees import LeafCounts, RandomTrees, check_depth
 
 _TREES = {True: 16, False: 64}  # of pure budgets, whose noise grows with the number, and of others
@@ -83,13 +83,10 @@ class PrivateForest(BatchClassifier[LeafCounts]):
         self, declared: Declaration, features: int, rng: np.random.Generator, *, first: bool
     ) -> LeafCounts:
         """Counts in trees that the first batch has drawn."""
-        if first:
-            trees = self.n_estimators or _TREES[isinstance(declared.budget, PureDP)]
-            self.trees_ = RandomTrees.drawn(
-                trees=trees, depth=self.max_depth, dimension=features, rng=rng
-            )
+        number = self.n_estimators or _TREES[isinstance(declared.budget, PureDP)]
+        drawn = {"trees": number, "depth": self.max_depth, "dimension": features}
         return LeafCounts(
-            trees=self.trees_,
+            trees=RandomTrees.drawn(**drawn, rng=rng) if first else self.trees_,
             classes=len(declared_classes(self.classes)),
             budget=declared.budget,
             relation=declared.relation,
@@ -100,13 +97,14 @@ class PrivateForest(BatchClassifier[LeafCounts]):
     ) -> None:
         released = release.sample(data, 1, rng=rng)[0].reshape(release.shape)
         noise = release.noise_for(released.size).deviation
+        self.trees_: RandomTrees = release.trees
         self.counts_: Floats = released if first else self.counts_ + released
         self._noise: float = noise if first else float(np.hypot(self._noise, noise))
 
     def predict_log_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
         """ln of the probability of each class, as the model has it; each row by itself."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        rows = validated(self, X, reset=False, dtype=np.float64)
         low, high = feature_bounds(self.low, self.high, rows.shape[1])
         middle, half = center_and_half(low, high)
         raised = np.maximum(self.counts_, 0.0) + self._noise

@@ -2,26 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter, check_count, check_flag
 from solvers.bounds import real_matrix
 from solvers.chunks import Chunks
 from solvers.estimators.blocks import BoxBlock, check_chunked, check_no_weights, read_chunks
+from solvers.estimators.boxes import center_and_half, feature_bounds, within_one
 from solvers.estimators.declarations import (
     Declaration,
-    PrivateEstimator,
+    PrivateTransformer,
+    check_in_memory,
     generator,
+    validated,
     weight_shares,
     with_weights,
 )
-from solvers.estimators.standardizer import center_and_half, feature_bounds, within_one
 from solvers.lloyd import Lloyd, Records
 
 _INSIDE = 0.75  # of the box, where first centers lie
@@ -29,7 +31,7 @@ _CANDIDATES = 32  # for each first center
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # type: ignore[misc]  # scikit-learn has no types
     """k-means under differential privacy.
 
     Lloyd's algorithm with noise: in each of `max_iter` steps the sums and counts of all clusters
@@ -102,11 +104,9 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
             check_chunked(y)
             check_no_weights(sample_weight, self.weight_bound)
             block = BoxBlock(*feature_bounds(self.low, self.high, X.source.columns), clip=self.clip)
-            data = read_chunks(self, X.map(block), None, declared)
+            data = read_chunks(self, X.unlabeled().map(block), None, declared)
         else:
-            rows = validate_data(
-                self, X, dtype=np.float64, ensure_min_samples=declared.least_records
-            )
+            rows = validated(self, X, dtype=np.float64, ensure_min_samples=declared.least_records)
             box = feature_bounds(self.low, self.high, rows.shape[1])
             shares = weight_shares(sample_weight, self.weight_bound, len(rows), clip=self.clip)
             scaled = within_one(rows, *box, clip=self.clip)
@@ -163,6 +163,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         sample_weight: ArrayLike | None = None,
     ) -> Ints:
         """Fit, then predict."""
+        check_in_memory(self, X)
         return self.fit(X, y, sample_weight).predict(X)
 
     def score(self, X: ArrayLike, y: object = None) -> float:  # noqa: ARG002, N803
@@ -171,7 +172,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
 
     def _squares(self, X: ArrayLike) -> Floats:  # noqa: N803
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_min_samples=0)
+        rows = validated(self, X, reset=False, dtype=np.float64, ensure_min_samples=0)
         squares: Floats = np.zeros((len(rows), len(self.cluster_centers_)))
         for column, half in enumerate(self._half):  # in one order, so each row's depend on it alone
             squares += ((rows[:, [column]] - self.cluster_centers_[:, column]) / half) ** 2
@@ -181,8 +182,3 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     def _n_features_out(self) -> int:
         """For scikit-learn's names of the columns."""
         return len(self.cluster_centers_)
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        return tags

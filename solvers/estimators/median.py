@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
-from solvers.estimators.declarations import Declaration, PrivateEstimator, generator
+from solvers.estimators.declarations import Declaration, PrivateEstimator, generator, validated
 from solvers.exponential.quantiles import ExponentialQuantile
 from solvers.quality.excess_bounds import Utility, of_quantile
 
@@ -56,11 +56,11 @@ class PrivateMedian(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # 
     high: float | None = None
     quantile: float = 0.5
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> "PrivateMedian":  # noqa: N803
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> "PrivateMedian":  # noqa: N803
         """Draw the quantile of `y`; `X` is checked and not used."""
         mechanism = self._mechanism()
         least = Declaration.of(self.budget, self.relation).least_records
-        _, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=least)
+        _, targets = validated(self, X, y, y_numeric=True, ensure_min_samples=least)
         rng = generator(self.random_state)
         values = np.asarray(targets, np.float64)
         self.median_: float = float(mechanism.sample(values, 1, rng=rng)[0])
@@ -71,7 +71,7 @@ class PrivateMedian(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # 
     def predict(self, X: ArrayLike) -> Floats:  # noqa: N803
         """The private quantile, once for each row."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False)
+        rows = validated(self, X, reset=False)
         return np.full(len(rows), self.median_)
 
     def _mechanism(self) -> ExponentialQuantile:

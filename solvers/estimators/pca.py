@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_count
@@ -23,10 +23,11 @@ from solvers.estimators.blocks import (
 )
 from solvers.estimators.declarations import (
     Declaration,
-    PrivateEstimator,
+    PrivateTransformer,
     Rows,
     generator,
     scores,
+    validated,
     weight_shares,
     with_weights,
 )
@@ -36,7 +37,7 @@ _CONSTANT = 0.5  # the feature that counts records and sums them up, in norm bou
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # type: ignore[misc]  # scikit-learn has no types
     """Principal components under differential privacy.
 
     The matrix of second moments is released once, with noise, and everything else is computed from
@@ -103,9 +104,9 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         if isinstance(X, Chunks):
             check_chunked(y)
             check_no_weights(sample_weight, self.weight_bound)
-            prepared = read_chunks(self, X.map(FeatureBlock(rows)), rows, declared)
+            prepared = read_chunks(self, X.unlabeled().map(FeatureBlock(rows)), rows, declared)
         else:
-            features = validate_data(
+            features = validated(
                 self, X, accept_sparse="csr", dtype=np.float64,
                 ensure_min_samples=declared.least_records,
             )  # fmt: skip
@@ -160,7 +161,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
     def transform(self, X: ArrayLike) -> Floats:  # noqa: N803
         """Each row by itself, relative to the mean, along the components: post-processing."""
         check_is_fitted(self)
-        rows = validate_data(
+        rows = validated(
             self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
         )
         return scores(rows, self.components_) - scores(self.mean_[None], self.components_)
@@ -177,6 +178,5 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
         tags.input_tags.sparse = True
         return tags

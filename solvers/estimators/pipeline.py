@@ -14,8 +14,20 @@ from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION
-from solvers.estimators.declarations import Budget, Declaration, check_sum, spent
-from solvers.estimators.surroundings import charged_apart, is_private, learns, stateless_steps
+from solvers.estimators.declarations import (
+    Budget,
+    Declaration,
+    check_in_memory,
+    check_sum,
+    spent,
+)
+from solvers.estimators.surroundings import (
+    before_last,
+    charged_apart,
+    is_private,
+    learns,
+    stateless_steps,
+)
 
 
 class PrivatePipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no types
@@ -73,6 +85,8 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no ty
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, **params: Any) -> Self:  # noqa: ANN401, N803
         """Fit all steps in turn; what they declare is checked before the first sees data."""
         budget, relation = self.budget, self.relation
+        if before_last(self):
+            check_in_memory(self, X)
         self._check_last()
         self._check_clipping()
         self._check_noise()

@@ -1,13 +1,12 @@
 """Linear regression: least squares from noisy statistics, or by another method on a ball."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_tweedie_score
-from sklearn.utils.validation import validate_data
 
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_positive
@@ -22,7 +21,7 @@ from solvers.estimators.blocks import (
     read_chunks,
     sparse_chunks,
 )
-from solvers.estimators.declarations import generator, weight_shares, with_weights
+from solvers.estimators.declarations import generator, validated, weight_shares, with_weights
 from solvers.estimators.fitting import LinearModel, fit_weights
 from solvers.losses import Loss, Poisson, Squared
 from solvers.registry import domain_named, loss_named
@@ -61,20 +60,21 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         bound = float(self.label_bound)
         loss = self._loss()
         squared = isinstance(loss, Squared)
-        block = TargetBlock(rows, bound, self._counts, squared)
+        block = TargetBlock(rows, bound, counts=self._counts, squared=squared)
         data: Data
         if isinstance(X, Chunks):
             check_chunked(y)
             check_no_weights(sample_weight, self.weight_bound)
             data = read_chunks(self, X.map(block), rows, declared)
         else:
-            features, targets = validate_data(
+            features, targets = validated(
                 self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True,
                 ensure_min_samples=declared.least_records,
             )  # fmt: skip
             records = features.shape[0]
             shares = weight_shares(sample_weight, self.weight_bound, records, clip=self.clip)
             labels = targets if shares is None else weighted_labels(targets, shares)
+            block = replace(block, weighted=shares is not None)
             if is_sparse(features):
                 chunks = sparse_chunks(features, labels).map(block)
                 data = read_chunks(self, chunks, rows, declared)

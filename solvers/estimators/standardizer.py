@@ -2,21 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.utils.validation import check_is_fitted
 
 from dpverify.arrays import Floats
-from dpverify.errors import InvalidParameter, check_flag
-from solvers.estimators.declarations import Declaration, PrivateEstimator, generator
+from dpverify.errors import check_flag
+from solvers.chunks import Chunks
+from solvers.estimators.blocks import BoxBlock, check_chunked, read_chunks
+from solvers.estimators.boxes import center_and_half, feature_bounds, within_one
+from solvers.estimators.declarations import Declaration, PrivateTransformer, generator, validated
 from solvers.privacy.moments import BoundedMoments
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateStandardizer(OneToOneFeatureMixin, PrivateTransformer):  # type: ignore[misc]  # scikit-learn has no types
     """Subtracts a private mean of each feature and divides by a private scale.
 
     One release of noisy sums and sums of squares of all features, within declared bounds. The
@@ -57,20 +60,29 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimat
     with_mean: bool = True
     with_std: bool = True
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803
-        """Spend the budget on means and scales; refuse values beyond their bounds first."""
+    def fit(self, X: ArrayLike | Chunks, y: object = None) -> Self:  # noqa: N803
+        """Spend the budget on means and scales; refuse values beyond their bounds first.
+
+        `X` may be `solvers.Chunks`, whose labels play no part.
+        """
         declared = Declaration.of(self.budget, self.relation)
         for name in ("clip", "with_mean", "with_std"):
             check_flag(name, getattr(self, name))
         self._bounds(None)
         rng = generator(self.random_state)
-        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=declared.least_records)
-        low, high = self._bounds(rows.shape[1])
-        middle, half = center_and_half(low, high)
-        scaled = within_one(rows, low, high, clip=self.clip)
+        scaled: Floats | Chunks
+        if isinstance(X, Chunks):
+            check_chunked(y)
+            block = BoxBlock(*self._bounds(X.source.columns), clip=self.clip)
+            scaled = read_chunks(self, X.unlabeled().map(block), None, declared)
+        else:
+            least = declared.least_records
+            rows = validated(self, X, dtype=np.float64, ensure_min_samples=least)
+            scaled = within_one(rows, *self._bounds(rows.shape[1]), clip=self.clip)
+        middle, half = center_and_half(*self._bounds(self.n_features_in_))
         moments = BoundedMoments(budget=declared.budget, relation=declared.relation)
         released = moments.sample(scaled, 1, rng=rng)[0]
-        mean, deviation = mean_and_deviation(released, moments.noise(rows.shape[1]).deviation)
+        mean, deviation = mean_and_deviation(released, moments.noise(len(half)).deviation)
         self.mean_: Floats = middle + half * mean
         self.scale_: Floats = half * deviation
         self.claim_ = moments.claim
@@ -79,7 +91,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimat
     def transform(self, X: ArrayLike) -> Floats:  # noqa: N803
         """Each row by itself: post-processing."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_min_samples=0)
+        rows = validated(self, X, reset=False, dtype=np.float64, ensure_min_samples=0)
         if self.clip:
             rows = np.clip(rows, *self._bounds(rows.shape[1]))
         if self.with_mean:
@@ -89,54 +101,6 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimat
 
     def _bounds(self, features: int | None) -> tuple[Floats, Floats]:
         return feature_bounds(self.low, self.high, features)
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        return tags
-
-
-def feature_bounds(low: object, high: object, features: int | None) -> tuple[Floats, Floats]:
-    """Declared bounds, one a feature; for features=None only checked, before data are seen."""
-    if low is None or high is None:
-        raise InvalidParameter(
-            f"low={low!r} and high={high!r} must be declared: bounds on every feature"
-        )
-    try:
-        least, most = (np.asarray(value, np.float64) for value in (low, high))
-        if features is not None:
-            least, most = (np.broadcast_to(value, (features,)) for value in (least, most))
-        half = center_and_half(least, most)[1]  # 0 for bounds too close for floats
-        ordered = bool((np.isfinite(most - least) & (half > 0.0)).all())
-    except (TypeError, ValueError):
-        ordered = False
-    if not ordered:
-        raise InvalidParameter(
-            f"low={low!r} must be below high={high!r}: finite numbers, one for all features or one "
-            "for each"
-        )
-    return least, most
-
-
-def center_and_half(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The middle between bounds, and how far they are from it."""
-    return 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-
-
-def within_one(rows: Floats, low: Floats, high: Floats, *, clip: bool) -> Floats:
-    """Features moved from [low, high] to [−1, 1], each record by itself; or refuse others.
-
-    Records are compared with the bounds themselves: what lies within them is never refused, however
-    the middle is rounded.
-    """
-    middle, half = center_and_half(low, high)
-    with np.errstate(over="ignore"):
-        beyond = np.maximum(low - rows, rows - high)
-    if not clip and (beyond > half * 2.0**-40).any():  # more than rounding
-        raise InvalidParameter(
-            "every value of X must lie between low and high, or be clipped (clip=True)"
-        )
-    return np.clip((np.clip(rows, low, high) - middle) / half, -1.0, 1.0)
 
 
 def mean_and_deviation(released: Floats, noise: float) -> tuple[Floats, Floats]:

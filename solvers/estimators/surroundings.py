@@ -42,13 +42,13 @@ def watched(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 def learned_steps(pipeline: Pipeline) -> list[str]:
     """Steps before the last that learn from data, and claim nothing about it."""
-    return [name for name, step in _before_last(pipeline) if not is_private(step) and learns(step)]
+    return [name for name, step in before_last(pipeline) if not is_private(step) and learns(step)]
 
 
 def stateless_steps(pipeline: Pipeline) -> list[str]:
     """Steps before the last that learn nothing."""
     return [
-        name for name, step in _before_last(pipeline) if not is_private(step) and not learns(step)
+        name for name, step in before_last(pipeline) if not is_private(step) and not learns(step)
     ]
 
 
@@ -68,7 +68,7 @@ def _uncharged() -> Iterator[str]:
 
 def charged_apart(pipeline: Pipeline) -> Iterator[str]:
     """What a step's own claim leaves out: private steps before it are released, too."""
-    if names := [name for name, step in _before_last(pipeline) if is_private(step)]:
+    if names := [name for name, step in before_last(pipeline) if is_private(step)]:
         yield f"the steps {', '.join(names)} are charged for themselves, beside this claim"
 
 
@@ -84,7 +84,8 @@ def _callers() -> list[Any]:
     return list(found.values())
 
 
-def _before_last(pipeline: Pipeline) -> list[tuple[str, Any]]:
+def before_last(pipeline: Pipeline) -> list[tuple[str, Any]]:
+    """The steps before the last that do something."""
     return [(name, step) for name, step in pipeline.steps[:-1] if step not in {None, "passthrough"}]
 
 

@@ -63,14 +63,23 @@ class _OfAnother(Loss):
 
     def check_bounds(self, bounds: Bounds) -> None:
         """Those of the loss, for labels with weights."""
-        if not bounds.weighted:
-            raise InvalidParameter("weighted=False must be True for a weighted loss")
-        self.loss.check_bounds(bounds.unweighted())
+        self.loss.check_bounds(_own(bounds))
 
     def slope_bound(
         self, bounds: Bounds, domain: Domain | None = None, dimension: int | None = None
     ) -> float:
-        return self.loss.slope_bound(bounds.unweighted(), domain, dimension)
+        return self.loss.slope_bound(_own(bounds), domain, dimension)
+
+    def curvature_bound(self, bounds: Bounds) -> float:
+        return self.loss.curvature_bound(_own(bounds))
+
+    def lipschitz(
+        self, bounds: Bounds, domain: Domain | None = None, dimension: int | None = None
+    ) -> float:
+        return self.loss.lipschitz(_own(bounds), domain, dimension)
+
+    def smoothness(self, bounds: Bounds) -> float:
+        return self.loss.smoothness(_own(bounds))
 
     def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401
         import cvxpy as cp  # noqa: PLC0415
@@ -136,6 +145,13 @@ class WeightedLines(_OfAnother, TwoLines):
         own, weights = _parts(labels)
         corner, low, high = self.loss.corners(own)
         return corner, low * weights, high * weights
+
+
+def _own(bounds: Bounds) -> Bounds:
+    """The bounds of the loss without weights; or refuse those that know of no weights."""
+    if not bounds.weighted:
+        raise InvalidParameter("weighted=False must be True for a weighted loss")
+    return bounds.unweighted()
 
 
 def _parts(labels: ArrayLike) -> tuple[Floats, Floats]:

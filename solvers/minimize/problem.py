@@ -132,7 +132,7 @@ class Problem:
         if not self.plain or not self.loss.smooth:
             raise NotSupported(
                 f"loss={self.loss.name!r} and domain={self.domain.name!r} must be smooth and the "
-                "whole space for data in chunks; gradient methods take any"
+                "whole space for data in chunks and sparse rows; gradient methods take any"
             )
         found = prepared_chunks(data, self.bounds, clip=False)
         self.domain.check_dimension(found.shape[1])
@@ -352,6 +352,9 @@ def _parts(linear: ArrayLike) -> Floats:
 
 
 def _solution(points: Floats, distances: Floats, gradients: Floats | None) -> Solution:
+    distances = np.where(np.isnan(distances), np.inf, distances)  # 0·∞: nothing is certified
+    if gradients is not None:
+        gradients = np.where(np.isnan(gradients), np.inf, gradients)
     certificate = MinimumCertificate(
         distance=float(distances.max()),
         gradient=None if gradients is None else float(gradients.max()),

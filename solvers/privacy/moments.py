@@ -135,10 +135,14 @@ class BoundedMoments:
     def _block(self, block: Block) -> Wholes:
         return self.grouped_sums(*block)
 
-    def sample(self, data: Floats, size: int, *, rng: np.random.Generator) -> Floats:
+    def _features(self, block: Block) -> Wholes:
+        return self.sums(block[0])
+
+    def sample(self, data: Floats | Chunks, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` releases (size, 2d + 1): sums, sums of squares, number of records."""
         check_draw(size, rng)
-        rows = np.tile(self.sums(data), (size, 1))
+        sums = data.total(self._features) if isinstance(data, Chunks) else self.sums(data)
+        rows = np.tile(sums, (size, 1))
         drawn = self.noise(data.shape[1]).release(rows, -2 * _BITS, rng)
         if self._counted:
             return drawn

@@ -1,6 +1,7 @@
 """Data in chunks: the same numbers as in memory, however they are cut; bad ones are refused."""
 
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,12 @@ from solvers import (
     PrivateKMeans,
     PrivateLinearRegression,
     PrivateLogisticRegression,
+    PrivateMedian,
     PrivateNaiveBayes,
     PrivatePCA,
+    PrivatePipeline,
+    PrivateSelection,
+    PrivateStandardizer,
     PrivateSVM,
     Problem,
     Ridge,
@@ -154,6 +159,7 @@ BOXED: dict[str, tuple[Any, str]] = {
     "forest": (PrivateForest(low=-1.0, high=1.0, classes=(0, 1), **BOX), "counts_"),
     "k-means": (PrivateKMeans(low=-1.0, high=1.0, n_clusters=3, **BOX), "cluster_centers_"),
     "pca": (PrivatePCA(norm_bound=1.0, **BOX), "components_"),
+    "standardizer": (PrivateStandardizer(low=-1.0, high=1.0, **BOX), "scale_"),
 }
 
 
@@ -227,8 +233,76 @@ def test_chunks_have_labels_and_no_weights(name: str) -> None:
     chunks = Chunks.arrays(features, y)
     with pytest.raises(InvalidParameter, match="must not be given beside data in chunks"):
         boxed(name).fit(chunks, y)
+    with pytest.raises(InvalidParameter, match="sample_weight=ndarray must not be given"):
+        boxed(name).fit(chunks, sample_weight=np.ones(20))
+    if name == "standardizer":
+        return
     with pytest.raises(InvalidParameter, match=r"weight_bound=2\.0 must not be given with data in"):
         boxed(name, weight_bound=2.0).fit(chunks)
+
+
+def test_missing_targets_play_no_part_where_labels_do_not(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    features, y = drawn(20)
+    columns = {f"x{k}": features[:, k] for k in range(3)}
+    target = [None, *y[1:].tolist()]
+    parquet.write_table(arrow.table({**columns, "y": target}), tmp_path / "data.parquet")
+    chunks = Chunks.parquet(tmp_path / "data.parquet", "y", rows=7)
+    for name in ("k-means", "pca", "standardizer"):
+        assert (fitted(name, chunks) == fitted(name, features)).all()
+    lloyd = Lloyd(start=[[0.0] * 3], budget=APPROX, relation=dpv.Relation.ADD_REMOVE, steps=2)
+    one, other = (lloyd.sample(d, 1, rng=np.random.default_rng(0)) for d in (chunks, features))
+    assert (one == other).all()
+    with pytest.raises(InvalidParameter, match="it has missing entries"):
+        fitted("forest", chunks)
+    by_label = chunks.map(lambda block: (block[0] * block[1][:, None], block[1]))
+    with pytest.raises(InvalidParameter, match="it has missing entries"):
+        fitted("k-means", by_label)
+
+
+def test_names_of_columns_are_forgotten_with_chunks() -> None:
+    pandas = pytest.importorskip("pandas")
+    features, y = drawn(20)
+    frame = pandas.DataFrame(features, columns=["a", "b", "c"])
+    for model in (logistic(records=None), *(boxed(name) for name in BOXED)):
+        model.fit(frame, y)
+        assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+        model.fit(Chunks.arrays(features, y))
+        assert not hasattr(model, "feature_names_in_")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            (model.predict if hasattr(model, "predict") else model.transform)(features)
+
+
+def test_what_takes_no_chunks_says_so_before_any_noise() -> None:
+    features, y = drawn(20)
+    chunks = Chunks.arrays(features, y)
+    rng = np.random.default_rng(0)
+    state = rng.bit_generator.state
+    given = {**BOX, "random_state": rng, "low": -1.0, "high": 1.0}
+    scaler, clusters = PrivateStandardizer(**given, clip=True), PrivateKMeans(**given)
+    median = PrivateMedian(**given)
+    search = PrivateSelection(median, candidates=[{"quantile": 0.5}, {"quantile": 0.9}])
+    whole = PrivatePipeline([("scale", scaler), ("model", logistic(clip=True))])
+    acts: list[Any] = [
+        scaler.fit_transform, clusters.fit_predict, clusters.fit_transform, median.fit, search.fit,
+        boxed("pca", random_state=rng).fit_transform, whole.fit,
+    ]  # fmt: skip
+    for act in acts:
+        with pytest.raises(InvalidParameter, match="X=Chunks must be an array here: Private"):
+            act(chunks)
+    assert rng.bit_generator.state == state
+    for model in (scaler, clusters, median, logistic(records=None)):
+        model.fit(features, y)
+        for name in {"predict", "transform", "decision_function"} & set(dir(model)):
+            with pytest.raises(InvalidParameter, match="X=Chunks must be an array here: Private"):
+                getattr(model, name)(chunks)
+    alone = PrivatePipeline([("none", "passthrough"), ("model", logistic(records=None))]).fit(
+        chunks
+    )
+    assert alone.predict(features).shape == (20,)
+    with pytest.raises(InvalidParameter, match="y=None must be given"):
+        search.fit(features)
 
 
 # mechanisms
@@ -395,7 +469,7 @@ def test_a_bad_last_chunk_is_refused_before_noise_is_drawn(
 def test_a_bad_last_chunk_of_bounded_features_is_refused_before_noise_is_drawn(
     name: str, kind: str, message: str, tmp_path: Path
 ) -> None:
-    if kind == "label" and name in {"k-means", "pca"}:
+    if kind == "label" and name in {"k-means", "pca", "standardizer"}:
         pytest.skip("labels play no part")
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state

@@ -172,3 +172,8 @@ def test_no_method_ignores_a_wrong_number_of_records(method: str) -> None:
     )  # fmt: skip
     with pytest.raises(InvalidParameter, match="records=9 must be None or the 7 rows of X"):
         model.fit(np.zeros((7, 2)), np.zeros(7, np.int64))
+
+
+def test_a_ridge_is_for_two_classes_at_least() -> None:
+    with pytest.raises(InvalidParameter, match="classes=1 must be a whole number, at least 2"):
+        defaults.ridge(dpv.PureDP(epsilon=1.0), ADD, dimension=2, norm=1.0, classes=1)

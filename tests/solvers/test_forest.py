@@ -13,7 +13,15 @@ from dpverify.arrays import Array, Floats
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
-from solvers import LeafCounts, PrivateForest, PrivateGridSearch, PrivateNaiveBayes, RandomTrees
+from solvers import (
+    Chunks,
+    LeafCounts,
+    PrivateForest,
+    PrivateGridSearch,
+    PrivateNaiveBayes,
+    RandomTrees,
+)
+from solvers.privacy.weights import WEIGHTS_BELONG
 from tests.solvers.adversaries import HalfTheNoise, farthest, spent
 from tests.solvers.scikit_learn import DECLARED_LABELS, NO_WEIGHT
 
@@ -180,7 +188,7 @@ def test_any_records_within_the_bounds_will_do(n: int, size: float, budget: Any)
         ({"max_depth": 0}, "max_depth=0 must be"),
         ({"max_depth": 40}, "max_depth=40 must be at most 16"),
         ({"budget": None}, "budget=None must be declared"),
-        ({"weight_bound": 0.5}, "every weight must lie between 0 and weight_bound=0.5"),
+        ({"weight_bound": 0.5}, "weight_bound=0.5 must be at least 1 without sample_weight"),
     ],
 )
 def test_misuse(change: Any, message: str) -> None:  # noqa: ANN401
@@ -272,6 +280,74 @@ def test_batches_that_do_not_fit_are_refused(kind: type[Any]) -> None:
         fitted.partial_fit(np.zeros((5, 3)), y[:5])
     with pytest.raises(InvalidParameter, match=r"must be those of the batches before: PureDP"):
         fitted.set_params(budget=PureDP(epsilon=2.0)).partial_fit(rows, y)
+
+
+@pytest.mark.parametrize("kind", [PrivateForest, PrivateNaiveBayes])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"classes": ("a", "b", "c")}, r"classes=\('a', 'b', 'c'\) must be those of the batches"),
+        ({"classes": ("b", "c")}, r"must be those of the batches before: \['a', 'b'\]"),
+        ({"low": -1.0}, r"low=-1\.0 and high=10\.0 must be those of the batches before"),
+    ],
+)
+def test_batches_of_another_frame_are_refused_before_noise_is_drawn(
+    kind: type[Any], change: dict[str, Any], words: str
+) -> None:
+    rows, y = squares(50)
+    rng = np.random.default_rng(0)
+    fitted = batched(kind, random_state=rng).partial_fit(rows, y)
+    before = rng.bit_generator.state
+    with pytest.raises(InvalidParameter, match=words):
+        fitted.set_params(**change).partial_fit(rows, y)
+    assert rng.bit_generator.state == before
+    fitted.fit(rows, np.where(y == "a", "b", y))  # from the beginning, whatever there was
+
+
+@pytest.mark.parametrize("kind", [PrivateForest, PrivateNaiveBayes])
+def test_what_one_batch_assumes_all_assume(kind: type[Any]) -> None:
+    rows, y = squares(50)
+    fitted = batched(kind, weight_bound=2.0).partial_fit(rows, y, sample_weight=np.ones(50))
+    fitted.set_params(weight_bound=None).partial_fit(rows, y)
+    assert WEIGHTS_BELONG in fitted.claim_.assumes
+    assert len(set(fitted.claim_.assumes)) == len(fitted.claim_.assumes)
+    other = batched(kind).fit(rows, y).partial_fit(rows, y)
+    assert WEIGHTS_BELONG not in other.claim_.assumes
+    other.set_params(weight_bound=2.0).partial_fit(rows, y, sample_weight=np.ones(50))
+    assert WEIGHTS_BELONG in other.claim_.assumes
+
+
+class Failing:
+    """Data that can be read once, and not again."""
+
+    def __init__(self, rows: Any) -> None:  # noqa: ANN401
+        self.rows, self.passes = rows, 0
+        self.shape, self.ndim = rows.shape, 2
+
+    def __getitem__(self, part: slice) -> Any:  # noqa: ANN401
+        if part.start == 0:
+            self.passes += 1
+        if self.passes > 1:
+            raise OSError("gone")
+        return self.rows[part]
+
+
+@pytest.mark.parametrize("kind", [PrivateForest, PrivateNaiveBayes])
+@pytest.mark.parametrize("way", ["fit", "partial_fit"])
+def test_a_fit_that_fails_leaves_the_model_as_it_was(kind: type[Any], way: str) -> None:
+    rows, y = squares(50)
+    fitted = batched(kind, random_state=3).fit(rows, y)
+    before = dict(vars(fitted))
+    wide = rows if way == "partial_fit" else np.hstack([rows, rows])
+    with pytest.raises(OSError, match="gone"):
+        getattr(fitted, way)(Chunks.arrays(Failing(wide), y))
+    assert vars(fitted).keys() == before.keys()
+    assert all(vars(fitted)[name] is before[name] for name in before)
+    again = batched(kind, random_state=3).fit(rows, y)
+    with pytest.raises(OSError, match="gone"):
+        again.partial_fit(Chunks.arrays(Failing(rows), y))
+    one, other = (each.partial_fit(rows, y).predict_proba(rows) for each in (fitted, again))
+    assert (one == other).all()
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types

@@ -207,7 +207,7 @@ def test_any_records_within_the_bounds_will_do(n: int, size: float, budget: Any)
         ({"init": [[1.0, math.nan]] * 3}, "init must be finite"),
         ({"budget": None}, "budget=None must be declared"),
         ({"relation": None}, "relation=None must be declared"),
-        ({"weight_bound": 0.5}, "every weight must lie between 0 and weight_bound=0.5"),
+        ({"weight_bound": 0.5}, "weight_bound=0.5 must be at least 1 without sample_weight"),
     ],
 )
 def test_misuse_is_refused_before_any_noise(change: Any, message: str) -> None:  # noqa: ANN401

@@ -116,6 +116,16 @@ def test_others_refuse_them_by_their_type(model: Any) -> None:  # noqa: ANN401
     assert len(words) == 1
 
 
+def test_what_is_not_solved_for_sparse_rows_is_said_of_them() -> None:
+    rows, y = rows_and_labels()
+    model = PrivateClassifier(
+        loss="hinge", ridge=1.0, budget=APPROX, norm_bound=1.0, classes=(0, 1),
+        relation="add-remove", clip=True,
+    )  # fmt: skip
+    with pytest.raises(DPVerifyError, match="for data in chunks and sparse rows; gradient methods"):
+        model.fit(rows, y)
+
+
 def test_a_value_beyond_a_bound_in_the_last_row_is_refused_before_any_noise() -> None:
     rows, y = rows_and_labels()
     rows = sparse.vstack([rows * 0.01, sparse.csr_matrix([[2.0] + [0.0] * 6])]).tocsr()

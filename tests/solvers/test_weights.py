@@ -1,5 +1,6 @@
 """Records with weights: losses, minima, claims, and what one weighted record can do."""
 
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -15,9 +16,15 @@ from dpverify.errors import InvalidParameter
 from solvers import (
     Chunks,
     PrivateClassifier,
+    PrivateForest,
+    PrivateGridSearch,
+    PrivateLinearRegression,
     PrivateLogisticRegression,
+    PrivateMedian,
     PrivatePoissonRegression,
     PrivateRegressor,
+    PrivateSelection,
+    PrivateStandardizer,
     PrivateSVM,
 )
 from solvers.bounds import Bounds, split_labels, weighted_labels
@@ -112,6 +119,43 @@ def test_certificates_hold_with_weights(weights: list[float], seed: int) -> None
     exact, off = minimize_precisely(sums, solution.points[0].tolist(), distance=1e-20)
     away = np.linalg.norm(solution.points[0] - np.array([float(x.mid()) for x in exact]))
     assert away <= solution.certificate.distance + off + 1e-17
+
+
+@dataclass(frozen=True)
+class Declares(HuberHinge):
+    """A loss whose constants are its own: larger ones than the methods of all losses give it."""
+
+    sharpness = np.inf
+
+    def slope_bound(self, bounds: Bounds, *_: object) -> float:
+        self.check_bounds(bounds)
+        return 3.0
+
+    def curvature_bound(self, bounds: Bounds) -> float:
+        self.check_bounds(bounds)
+        return 5.0
+
+    def lipschitz(self, bounds: Bounds, *_: object) -> float:
+        return 7.0 * self.slope_bound(bounds)
+
+    def smoothness(self, bounds: Bounds) -> float:
+        return 11.0 * self.curvature_bound(bounds)
+
+
+def test_constants_that_a_loss_declares_are_those_with_weights() -> None:
+    loss = weighted(Declares(width=0.5))
+    found = (
+        loss.slope_bound(SIGNS), loss.curvature_bound(SIGNS), loss.lipschitz(SIGNS),
+        loss.smoothness(SIGNS),
+    )  # fmt: skip
+    assert found == (3.0, 5.0, 21.0, 55.0)
+    rows, y, weights = records()
+    made = {"loss": Declares(width=0.5), "weight_bound": 4.0, "method": "objective"}
+    fitted = model(PrivateClassifier, budget=APPROX, **made).fit(rows, y, weights)
+    assert np.isfinite(fitted.coef_).all()
+    for ask in (loss.slope_bound, loss.curvature_bound, loss.lipschitz, loss.smoothness):
+        with pytest.raises(InvalidParameter, match="weighted=False must be True"):
+            ask(SIGNS.unweighted())
 
 
 # no weights at all, and weights of 1 within 1, are the same to the last bit
@@ -266,6 +310,75 @@ def test_weights_outside_their_bound_are_refused() -> None:
         )
     clipped = model(PrivateLogisticRegression, weight_bound=2.0, clip=True)
     assert np.isfinite(clipped.fit(rows, y, weights).coef_).all()
+
+
+def test_what_is_wrong_with_weights_is_said() -> None:
+    rows, y, weights = records()
+    fit = model(PrivateLogisticRegression, weight_bound=4.0)
+    chunks = Chunks.arrays(rows, y)
+    with pytest.raises(InvalidParameter, match="sample_weight=ndarray must not be given beside"):
+        model(PrivateLogisticRegression, classes=(0, 1)).fit(chunks, None, weights)
+    low = model(PrivateLogisticRegression, weight_bound=0.5)
+    with pytest.raises(InvalidParameter, match=r"weight_bound=0\.5 must be at least 1 without"):
+        low.fit(rows, y)
+    assert np.isfinite(low.set_params(clip=True).fit(rows, y).coef_).all()
+    with pytest.raises(InvalidParameter, match="sample_weight must be an array of numbers"):
+        fit.fit(rows, y, [[1.0], [1.0, 2.0]])
+    hidden = np.ma.masked_array(np.ones(200), mask=np.arange(200) == 7)
+    for masked in (hidden, np.ma.masked_array(np.ones(200), mask=True)):
+        with pytest.raises(InvalidParameter, match="sample_weight must be finite: it has masked"):
+            fit.fit(rows, y, masked)
+    assert np.isfinite(fit.fit(rows, y, np.ma.masked_array(np.ones(200))).coef_).all()
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        model(PrivateLogisticRegression, classes=(0, 1)),
+        model(PrivateLinearRegression, label_bound=1.0),
+        PrivateForest(budget=PURE, low=-1.0, high=1.0, classes=(0, 1), relation=ADD),
+    ],
+    ids=lambda fit: type(fit).__name__,
+)
+def test_labels_bring_no_weights_of_their_own(fit: Any) -> None:  # noqa: ANN401
+    rows, y, _ = records()
+    pairs = weighted_labels(y, np.ones(200))
+    for data in ((rows, pairs), (Chunks.arrays(rows, pairs),)):
+        with pytest.raises(InvalidParameter, match="weights stand in sample_weight"):
+            fit.fit(*data)
+    if isinstance(fit, PrivateLogisticRegression):
+        with pytest.raises(InvalidParameter, match="weights stand in sample_weight"):
+            fit.set_params(classes=None).fit(rows, pairs)
+
+
+def test_searches_hand_weights_to_the_fits() -> None:
+    """What is kept is the fit with weights; a model without them refuses, and so does a search."""
+    rows, y, weights = records()
+    inner = model(PrivateLogisticRegression, classes=(0, 1), weight_bound=4.0)
+    candidates = [{"ridge": 1.0}, {"ridge": 2.0}]
+    for method in ("splitting", "repetition"):
+        found = []
+        for some in (weights, 4 - weights, None):
+            search = PrivateSelection(inner, candidates=candidates, method=method, random_state=0)
+            found.append(search.fit(rows, y, sample_weight=some))
+            assert WEIGHTS_BELONG in search.claim_.assumes
+        assert (found[0].best_estimator_.coef_ != found[1].best_estimator_.coef_).any()
+    grid = PrivateGridSearch(inner, {"ridge": [1.0, 2.0]}, random_state=0).fit(rows, y, weights)
+    assert WEIGHTS_BELONG in grid.claim_.assumes
+    with pytest.raises(InvalidParameter, match="sample_weight has 3 entries"):
+        grid.fit(rows, y, [1.0, 1.0, 1.0])
+    median = PrivateMedian(budget=PURE, low=0.0, high=1.0, relation=ADD)
+    search = PrivateSelection(median, candidates=[{"quantile": 0.5}, {"quantile": 0.9}])
+    scaler = PrivateStandardizer(budget=PURE, low=-1.0, high=1.0, relation=ADD)
+    for each in (median, scaler, search):
+        with pytest.raises(
+            InvalidParameter, match=r"must not be given: Private.* takes no weights"
+        ):
+            each.fit(rows, y, sample_weight=weights)
+    for each in (median, scaler):
+        with pytest.raises(InvalidParameter, match="sample_weight=ndarray must not be given"):
+            each.fit(rows, y, weights)
+        each.fit(rows, y, sample_weight=None)
 
 
 def test_losses_and_bounds_must_agree_about_weights() -> None:
