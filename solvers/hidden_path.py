@@ -25,7 +25,8 @@ and noise of standard deviation σ on a sum over n records:
 - η·β·√d·B·2^-29: parameters are cut to multiples of 2^-30 of a power of two ≤ 2·‖θ‖;
 - η·C·2^-20: half a unit of each slope times its row, units being at most 2·C/R·2^-20; for K classes
   vectors of slopes are cut, and shortened by two units at most: (2·√K + 4) times that;
-- η·2^-30·(L + β·(1/R + B)): floats in the slopes, far more than what `Loss.slope_errors` allows;
+- η·2^-30·(L + β·(1/R + B)): floats in the slopes, far more than the losses here lose; a loss of
+  your own must not lose more, either;
 - η·g·√d/n: sums and noise are rounded to steps of g, by half a step each;
 - (d + 64)·2^-52·(B + η·(L + r·B + 1024·σ·√d/n)): floats in the step and its projection, as long as
   no coordinate of any noise exceeds 1024·σ. It does with a probability below e^(−2^18) in all, and
@@ -44,7 +45,6 @@ from dpverify.mechanisms import LastIterate
 from dpverify.neighbors import Relation
 from solvers.descent import DescentSetting
 from solvers.domains import Ball, Box
-from solvers.losses import Softmax
 from solvers.losses.softmax import classes_of
 from solvers.privacy.noise import Budget, LastNoise, noise_ratio
 
@@ -52,6 +52,8 @@ _ROOM = 1.0 + 2.0**-20  # for the floats in which distances are added up
 _ASIDE = 2.0**-40  # of δ, for noise beyond _FAR standard deviations
 _FAR = 1024.0
 _LEAST_DELTA = 2.0**-900
+_MOST_EPSILON = 2.0**17  # so that e^ε times what is set aside for is below it, too
+_LARGEST = 2.0**500  # what squares without overflow
 _LEAST_NOISE = 2.0**-40  # of the longest sum, so that no sum is held within ±2^61 steps
 
 
@@ -100,6 +102,7 @@ class HiddenPath:
                 "which bounds the rounding of iterates; arithmetic='real' takes any"
             )
         if isinstance(self.budget, ApproxDP):
+            check_between("epsilon", self.budget.epsilon, 0.0, _MOST_EPSILON)
             check_between("delta", self.budget.delta, _LEAST_DELTA, 1.0)
         steepest = enclose(lambda: ball(self.learning_rate) * self._steepest)[1]
         if steepest > 2.0:
@@ -108,10 +111,21 @@ class HiddenPath:
                 f"learning_rate={self.learning_rate!r} must be at most {most:.6g} for "
                 "accounting='last': longer steps do not contract"
             )
-        if isinstance(setting.loss, Softmax) and self._lipschitz > self._clip:
+        if classes_of(setting.loss) > 1 and self._lipschitz > self._clip:
             raise NotSupported(
                 f"clip={setting.clip!r} must be None or at least {self._lipschitz:.6g} for "
                 "accounting='last': clipped gradients of several classes do not contract"
+            )
+        self._check_sizes(on_grid=on_grid)
+
+    def _check_sizes(self, *, on_grid: bool) -> None:
+        setting = self.setting
+        if not ball(self.learning_rate) * _LARGEST > ball(self._apart) or (
+            on_grid and not self._farthest < _LARGEST
+        ):
+            raise InvalidParameter(
+                f"learning_rate={self.learning_rate!r} and ridge={float(setting.ridge)!r} must be "
+                "of a size for accounting='last' at which the domain and steps in it are floats"
             )
         if on_grid and not self.scale > _LEAST_NOISE * self._clip * int(setting.records):
             raise InvalidParameter(
@@ -153,13 +167,34 @@ class HiddenPath:
         return enclose(lambda: (1 - ball(c) ** self.steps) / (1 - ball(c)))[1]
 
     @property
+    def _apart(self) -> float:
+        """The diameter of the domain times the records, rounded up; 0 of one without bounds."""
+        domain = self.setting.domain
+        if not domain.bounded:
+            return 0.0
+        return enclose(lambda: ball(domain.diameter(self.dimension)) * int(self.setting.records))[1]
+
+    @property
+    def _farthest(self) -> float:
+        """How long a point may get before it is projected, unless a noise is beyond all bounds."""
+        setting, d = self.setting, self.dimension
+        reach, records = setting.domain.largest_norm(d), int(setting.records)
+        noise = _FAR * self._most_scale * math.sqrt(d) / records
+        pull = self._lipschitz + float(setting.ridge) * reach + noise
+        return reach + float(self.learning_rate) * pull
+
+    @property
+    def _most_scale(self) -> float:
+        """What the noise does not exceed, as the last noise takes at most half of μ²."""
+        return 1.6 * self._unit * self._ratio
+
+    @property
     def _unit(self) -> float:
         """√ of the μ² that noise of standard deviation 1 on every sum would have, rounded up."""
         setting = self.setting
         diameter = None
         if setting.domain.bounded:
-            apart = ball(setting.domain.diameter(self.dimension)) * int(setting.records)
-            diameter = enclose(lambda: apart / ball(self.learning_rate))[1]
+            diameter = enclose(lambda: ball(self._apart) / ball(self.learning_rate))[1]
         run = LastIterate(
             sigma=1.0,
             l2_sensitivity=2.0 * self._clip,
@@ -196,14 +231,12 @@ class HiddenPath:
         setting, eta, d = self.setting, float(self.learning_rate), self.dimension
         beta, clip, norm = setting.loss.smoothness(setting.bounds), self._clip, setting.bounds.norm
         reach, records = setting.domain.largest_norm(d), int(setting.records)
-        scale = 1.6 * self._unit * self._ratio  # at most, as the last noise takes at most half
         root, classes = math.sqrt(d), classes_of(setting.loss)
         cut = beta * root * reach * 2.0**-29
         units = (1.0 if classes == 1 else 2.0 * math.sqrt(classes) + 4.0) * clip * 2.0**-20
         slopes = 2.0**-30 * (self._lipschitz + beta * (1.0 / norm + reach))
-        grid = max(2.0 * clip * 2.0**-20, root * scale * 2.0**-32) / records
-        pull = self._lipschitz + float(setting.ridge) * reach + _FAR * scale * root / records
-        floats = (d + 64.0) * 2.0**-52 * (reach + eta * pull)
+        grid = max(2.0 * clip * 2.0**-20, root * self._most_scale * 2.0**-32) / records
+        floats = (d + 64.0) * 2.0**-52 * self._farthest
         return _ROOM * (eta * (cut + units + slopes + grid) + floats)
 
     @property

@@ -19,6 +19,7 @@ from dpverify.neighbors import Relation
 from solvers import Ball, Bounds, Box, Hinge, HuberHinge, Logistic, Simplex, Softmax, WholeSpace
 from solvers.descent import DescentSetting, _gradients, path_of
 from solvers.gradient_descent import GradientDescent
+from solvers.losses.weighted import weighted
 from solvers.privacy.clipped_sums import ClippedSums
 
 APPROX = ApproxDP(epsilon=1.0, delta=1e-5)
@@ -293,7 +294,17 @@ def test_honest_last_iterates_are_not_refuted(budget: ApproxDP, arithmetic: str)
         ({}, {"momentum": 0.5}, "output='last' and momentum=0.5 must be"),
         ({}, {"accounting": "none"}, "accounting='none' must be"),
         ({}, {"budget": ApproxDP(1.0, 1e-300)}, "delta=1e-300 must"),
-        ({}, {"budget": ApproxDP(1e26, 1e-5)}, "must be smaller for accounting='last'"),
+        ({}, {"budget": ApproxDP(1e26, 1e-5)}, r"epsilon=1e\+26 must"),
+        ({"ridge": 1e297}, {"learning_rate": 1e-297}, "must be of a size for accounting='last'"),
+        (
+            {
+                "loss": weighted(Softmax(3)),
+                "bounds": Bounds(norm=1.0, labels=(0, 1, 2), weighted=True),
+                "clip": 0.3,
+            },
+            {},
+            "clip=0.3 must be None or at least 1.41421",
+        ),
         ({"records": 1 << 21}, {}, "records=2097152 must be fewer"),
         (
             {"loss": Softmax(2), "bounds": Bounds(norm=1.0, labels=(0, 1)), "clip": 1.0},
