@@ -224,7 +224,11 @@ def test_it_is_a_step_of_a_pipeline() -> None:
         ({}, np.ones(50), "weight_bound=None must be declared beside sample_weight"),
         ({"weight_bound": 1.0}, np.ones(49), "sample_weight has 49 entries and X 50 rows"),
         ({"weight_bound": 1.0}, np.full(50, np.nan), "sample_weight must be finite"),
-        ({"weight_bound": 0.5, "clip": False}, None, "every weight must lie between 0 and"),
+        (
+            {"weight_bound": 0.5, "clip": False},
+            None,
+            "weight_bound=0.5 must be at least 1 without sample_weight",
+        ),
         ({"weight_bound": 1.0, "clip": False}, -np.ones(50), "every weight must lie between 0"),
     ],
 )
