@@ -60,8 +60,8 @@ def the_library_keeps_its_budget(share: float = 1.0) -> Step:
         (PoissonBatches(0.25), Relation.REPLACE_ONE, approx),
         (PoissonBatches(0.25), Relation.ADD_REMOVE, pure),
         (FixedBatches(5), Relation.REPLACE_ONE, approx),
-        (AllocatedBatches(3), Relation.ADD_REMOVE, approx),
-        (AllocatedBatches(3), Relation.REPLACE_ONE, pure),
+        (AllocatedBatches(2), Relation.ADD_REMOVE, approx),
+        (AllocatedBatches(2), Relation.REPLACE_ONE, pure),
     ):
         setting = DescentSetting(
             loss=Logistic(),
