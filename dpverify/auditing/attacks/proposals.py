@@ -112,7 +112,7 @@ class Attack(ABC):
         return {self.name} if self.families(seen) else set()
 
     def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Prospect]:
-        """Each family's best event for each side; the merit is from draws that did not choose it."""
+        """Each family's best event per side; its merit is from draws that did not choose it."""
         for family in self.families(seen):
             for side, merit in _cross_counted(family, halves, goal).items():
                 yield Prospect(side, merit, partial(_again, family, seen, goal, side, merit))
