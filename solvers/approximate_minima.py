@@ -84,7 +84,7 @@ class ApproximateMinima:
             )
         if self.rule is ObjectiveRule.KIFER:
             raise NotSupported(
-                f"rule={self.rule.value!r} must be another: this one is for exact minima"
+                f"rule={self.rule.value!r} must allow approximate minima: this one needs exact ones"
             )
         if self.rule is ObjectiveRule.PUBLISHED and self.relation is not Relation.REPLACE_ONE:
             raise NotSupported("relation='add-remove' must be 'replace-one' for the published rule")

@@ -125,7 +125,7 @@ class HiddenPath:
         ):
             raise InvalidParameter(
                 f"learning_rate={self.learning_rate!r} and ridge={float(setting.ridge)!r} must be "
-                "of a size for accounting='last' at which the domain and steps in it are floats"
+                "of a size for accounting='last' at which iterates neither overflow nor underflow"
             )
         if on_grid and not self.scale > _LEAST_NOISE * self._clip * int(setting.records):
             raise InvalidParameter(

@@ -413,7 +413,7 @@ def run_budget(budget: Budget, runs: int) -> Budget:
         if best.pair(Relation.ADD_REMOVE).delta(budget.epsilon) <= budget.delta:
             return one
     raise NotSupported(
-        f"budget={budget!r} must allow runs={runs!r}: no budget of a run is known to"
+        f"budget={budget!r} must allow runs={runs!r}: no budget of one run is known to keep it"
     )
 
 

@@ -192,7 +192,7 @@ def _mu(accountant: Accountant) -> Bracket:
     one = gaussian_parts(accountant.parts) if accountant.parts else None
     if one is None:
         raise NotSupported(
-            "budget=GaussianDP(…) must meet Gaussian parts only; for other ones "
+            "budget=GaussianDP(…) must come with Gaussian parts only; for others "
             "`accountant.gaussian_summary(leak=…)` says which μ they keep"
         )
     square = one.squared_mu
@@ -203,8 +203,8 @@ def _rho(accountant: Accountant) -> Bracket:
     total = zcdp(accountant.parts)
     if total is None:
         raise NotSupported(
-            "budget=ZeroConcentratedDP(…) must meet parts that have a ρ: Gaussian noise, pure "
-            "guarantees and zCDP ones have"
+            "budget=ZeroConcentratedDP(…) must come with parts that have a ρ: Gaussian noise, pure "
+            "DP or zCDP"
         )
     one = gaussian_parts(accountant.parts)
     least = 0.0 if one is None else math.nextafter(total.rho, 0.0)

@@ -110,7 +110,7 @@ def grouped(
             return ZeroConcentratedDP(rho=enclose(lambda: ball(rho) * size**2)[1])
         case _:
             raise NotSupported(
-                f"part={seen!r} must be a pair or zCDP: one Rényi order says too little of groups"
+                f"part={seen!r} must be a pair or zCDP: one Rényi order does not bound groups"
             )
 
 

@@ -57,9 +57,9 @@ class RequestPlan:
         spread = prices.squared_mu(part) if _RESERVE in limits and not leaks else math.inf
         if isinstance(spread, float):
             raise NotSupported(
-                f"mechanism={part.label} must be in the plan, or without leaks and of a μ where "
-                "the plan has Gaussian noise: privacy losses do not compose under parameters "
-                "chosen from answers"
+                f"mechanism={part.label} must be in the plan, or have a μ and no leaks if the "
+                "plan has Gaussian noise: a plan does not cover other parts that are chosen from "
+                "answers"
             )
         return {_RESERVE: spread * part.times}
 

@@ -87,7 +87,7 @@ class Traced:
 
     @property
     def releases(self) -> tuple[Release, ...]:
-        """The releases: where ("file.py:14"), source, distribution, scale, shift and loss of each."""
+        """The releases: where ("file.py:14"), source, distribution, scale, shift, loss of each."""
         return self.spent.releases
 
     @property

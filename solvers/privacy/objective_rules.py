@@ -323,5 +323,5 @@ def least_noise(
             return scale
         scale, step = scale * (1.0 + step), 2.0 * step
     raise InvalidParameter(
-        f"{what} must be larger: that noise of about {scale:g} meets it cannot be certified"
+        f"{what} must be larger: noise of about {scale:g} seems enough, but that is not certain"
     )
