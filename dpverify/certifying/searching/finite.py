@@ -134,7 +134,7 @@ def excesses(  # noqa: PLR0917, PLR0913
     unit: EpsilonUnit,
     slack: Fraction = Fraction(0),
 ) -> Iterator[Surplus]:
-    """The outputs with P > e^ε·Q: together if they exceed delta and, if that is 0, one by one.
+    """Events with P > e^ε·Q + delta: the outputs above e^ε·Q, together or (delta = 0) alone.
 
     There is one if and only if Σ max(0, P − e^ε·Q) > delta. With a `slack`, only what exceeds the
     claim by this share counts.

@@ -124,7 +124,7 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | Puzzle | None:
 
 
 def _untaken(look: "_Look") -> Puzzle | None:
-    """A noisy decision that never went one way in all runs; if it does, data may show.
+    """A noisy decision with one outcome in all runs, whose other outcome would show data.
 
     So a branch is looked at for which no noise was found, as it takes a remainder or two numbers at
     once. A claim with δ may allow it.
