@@ -1,4 +1,4 @@
-"""Approximate minima perturbation: objective perturbation by a solver that may stop early."""
+"""Approximate minima perturbation: objective perturbation with a solver that may stop early."""
 
 import math
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _LEAST_GRADIENT = 2.0**-30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproximateMinima:
-    """Objective perturbation by a solver that may stop early, with noise that hides how early.
+    """Objective perturbation with a solver that may stop early, and noise that hides its error.
 
     θ with ‖∇J(θ)‖ ≤ `gradient_tolerance` for J = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩, plus normal noise.
 
@@ -84,14 +84,14 @@ class ApproximateMinima:
             )
         if self.rule is ObjectiveRule.KIFER:
             raise NotSupported(
-                f"rule={self.rule.value!r} must be another: this one is for exact minima"
+                f"rule={self.rule.value!r} must allow approximate minima: this one needs exact ones"
             )
         if self.rule is ObjectiveRule.PUBLISHED and self.relation is not Relation.REPLACE_ONE:
             raise NotSupported("relation='add-remove' must be 'replace-one' for the published rule")
         _ = self.noise, self.last_noise(1)  # refuse a hopeless budget at birth
 
     def _part(self, share: float) -> ApproxDP:
-        """That share of the budget, rounded down."""
+        """A share of the budget, rounded down."""
         epsilon, delta = share * self.budget.epsilon, share * self.budget.delta
         return ApproxDP(epsilon=math.nextafter(epsilon, 0.0), delta=math.nextafter(delta, 0.0))
 
@@ -107,7 +107,7 @@ class ApproximateMinima:
 
     @property
     def _tie(self) -> float:
-        """The last noise's μ over that of b, L/σ."""
+        """The ratio of the last noise's μ to that of b, in units of L/σ."""
         return math.sqrt(self.share / (1.0 - self.share))
 
     @property
@@ -131,7 +131,7 @@ class ApproximateMinima:
         return enclose(lambda: 2 * ball(length) * _classical(part.delta, left))[1]
 
     def last_noise(self, dimension: int) -> LastNoise:
-        """Normal noise for approximate minima, b's rounding to its grid included."""
+        """The normal noise on the approximate minimum; it also covers rounding b to its grid."""
         noise, part = self.noise, self._part(self.share)
         off = self.gradient_tolerance + noise.rounding(dimension)
         if self.rule is ObjectiveRule.PUBLISHED:
@@ -153,7 +153,7 @@ class ApproximateMinima:
         return Claim(self.budget, self.relation, theorem, assumes)
 
     def solve(self, data: Data, linear: Floats) -> Solution:
-        """Minima for given b, with gradients that are certified to be short enough."""
+        """The minima for given b, with gradients certified to be short enough."""
         allowed = self.gradient_tolerance / self.problem.ridge
         return self.problem.minimize(data, linear, within=allowed)
 
@@ -167,7 +167,7 @@ class ApproximateMinima:
 
 
 def _check_classical(delta: float, epsilon: float) -> None:
-    """Refuse an ε beyond which the published ratio does not give (ε, δ)."""
+    """Raise for an ε too large for the published ratio to give (ε, δ)-DP."""
     most = enclose(lambda: 2 * (1 + (-2 * ball(delta).log()).sqrt()))[0]
     if epsilon > most:
         raise InvalidParameter(
@@ -183,5 +183,5 @@ def _classical(delta: float, epsilon: float) -> arb:
 
 @lru_cache(maxsize=256)
 def _tight_sigma(setting: Setting, budget: ApproxDP, tie: float) -> float:
-    """The least σ of b with a last noise tied to it; a search, so remembered."""
+    """The least σ of b, with a last noise tied to it; found by search and cached."""
     return setting.gaussian_noise(budget, tie=tie)

@@ -1,4 +1,4 @@
-"""What the data must satisfy, as the caller declares it; never read off the data."""
+"""Bounds that the caller declares for the data; they are never read off the data."""
 
 import math
 from dataclasses import dataclass, replace
@@ -74,15 +74,15 @@ class Bounds:
         return math.inf if self.label_bound is None else float(self.label_bound)
 
     def unweighted(self) -> "Bounds":
-        """The same for labels without weights."""
+        """The same bounds for labels without weights."""
         return replace(self, weighted=False) if self.weighted else self
 
     def check(self, X: ArrayLike, y: ArrayLike) -> None:  # noqa: N803
-        """Refuse data outside the bounds, in one sentence."""
+        """Raise if the data exceed the bounds."""
         self.prepare(X, y)
 
     def clip(self, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:  # noqa: N803
-        """The data with long rows scaled to the norm, and labels moved into ±`label_bound`.
+        """The data with long rows scaled to the norm bound, and labels clipped to ±`label_bound`.
 
         Clipping looks at one record at a time, so it changes nothing about neighbors. Labels
         outside a declared set have no nearest allowed value, and are refused.
@@ -96,7 +96,7 @@ class Bounds:
         *,
         clip: bool = False,
     ) -> tuple[Floats, Floats]:
-        """Features (n, d) and labels (n) as floats that obey the bounds exactly; or refuse.
+        """Features (n, d) and labels (n) as floats that obey the bounds exactly; else raise.
 
         Rows that exceed the norm by a rounding error (2^-40 of it) are scaled back, clip or not;
         entries below 2^-400 of it are taken for 0, so that products of them do not underflow.
@@ -171,27 +171,27 @@ class PreparedBlock:
 
 
 def prepared_chunks(chunks: Chunks, bounds: Bounds, *, clip: bool) -> Chunks:
-    """The chunks, all of them within the bounds: looked at once before anything is released."""
+    """The chunks, after one pass that checks all bounds before anything is released."""
     change = PreparedBlock(bounds, clip)
     found = chunks if chunks.changes[-1:] == (change,) else chunks.map(change)
     return found if chunks.sizes is not None else found.checked()
 
 
 class Obeying(tuple[Floats, Floats]):  # noqa: SLOT001  # a tuple with a field needs a dictionary
-    """Features and labels that are known to obey some bounds: no second look is taken at them."""
+    """Features and labels that were checked against some bounds, so need no second check."""
 
     bounds: Bounds
 
     @classmethod
     def of(cls, arrays: tuple[Floats, Floats], bounds: Bounds) -> "Obeying":
-        """What was prepared for bounds that are no wider than these."""
+        """Arrays that were prepared for bounds at least as tight as these."""
         found = cls(arrays)
         found.bounds = bounds
         return found
 
 
 def weighted_labels(labels: ArrayLike, weights: ArrayLike) -> NDArray[Any]:
-    """Each label with its weight, as one array that can be cut.
+    """Labels and weights as one array that can be sliced.
 
     >>> weighted_labels([1.0, -1.0], [0.5, 1.0])["weight"].tolist()
     [0.5, 1.0]
@@ -203,7 +203,7 @@ def weighted_labels(labels: ArrayLike, weights: ArrayLike) -> NDArray[Any]:
 
 
 def split_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Labels and weights of weighted labels; or refuse what is none."""
+    """The labels and the weights of weighted labels; raise if there are no weights."""
     pairs = np.asarray(y)
     if pairs.dtype.names != ("label", "weight"):
         raise InvalidParameter(f"y of type {pairs.dtype} must be weighted labels")
@@ -220,19 +220,19 @@ def _shares(weights: ArrayLike, *, clip: bool) -> Floats:
 
 
 def _row_blocks(shape: tuple[int, ...]) -> list[slice]:
-    """Rows in blocks that stay in cache."""
+    """Rows in blocks that fit into the processor's cache."""
     n, d = shape
     step = max(1, _BLOCK // d)
     return [slice(first, first + step) for first in range(0, n, step)]
 
 
 def _has_small(sizes: Floats, bound: float) -> bool:
-    """Whether some entry is tiny, or 0."""
+    """Whether some entry is tiny or 0."""
     return not sizes.min(initial=bound) >= _SMALL * bound
 
 
 def _norms(rows: Floats, sizes: Floats, bound: float) -> Floats:
-    """‖row‖₂ of each row of entries that have the `sizes`, without overflow.
+    """‖row‖₂ of each row, without overflow; `sizes` are the absolute values of the entries.
 
     Rows that are tiny beside the bound may be taken for shorter. In rows' own order, so that a norm
     depends on its row alone, to the last bit.
@@ -253,7 +253,7 @@ def _norms(rows: Floats, sizes: Floats, bound: float) -> Floats:
 
 
 def real_matrix(name: str, value: ArrayLike) -> Floats:
-    """A matrix of real numbers, one row a record, as floats; or refuse, quoting none of them."""
+    """Check that this is a real matrix, one row per record; messages never quote the data."""
     rows = _real(name, value)
     if rows.ndim != 2:
         raise InvalidParameter(f"{name} of shape {rows.shape} must be a matrix: one row a record")
@@ -263,7 +263,7 @@ def real_matrix(name: str, value: ArrayLike) -> Floats:
 
 
 def numbers(name: str, value: ArrayLike) -> Floats:
-    """A list of real numbers, which may be empty, as floats; or refuse, quoting none of them."""
+    """Check that this is a list of real numbers, possibly empty; messages never quote the data."""
     found = _real(name, value)
     if found.ndim != 1:
         raise InvalidParameter(f"{name} of shape {found.shape} must be a list of numbers")

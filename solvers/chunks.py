@@ -1,4 +1,4 @@
-"""Data that need not fit in memory: read in chunks, as often as an algorithm passes over them.
+"""Data too large for memory: read in chunks, once for every pass that an algorithm makes.
 
 Every sum over records here is a sum over chunks: of exact whole numbers (clipped gradients,
 statistics), which are the same however the data are cut, or of floats whose error is counted
@@ -34,7 +34,7 @@ def is_sparse(X: Any) -> bool:  # noqa: ANN401, N803
 
 
 class Source(Protocol):
-    """Where blocks come from: each call runs `work` on every block, and yields results in order."""
+    """A source of blocks: each call runs `work` on every block and yields the results in order."""
 
     @property
     def columns(self) -> int: ...
@@ -88,7 +88,7 @@ class Chunks:
 
     @classmethod
     def dask(cls, X: Any, y: Any = None, *, target: str | None = None) -> "Chunks":  # noqa: ANN401, N803
-        """Dask arrays X and y cut alike, or a Dask dataframe with a column `target`."""
+        """Dask arrays X and y with equal chunks, or a Dask dataframe with a column `target`."""
         return cls(_Dask.of(X, y, target))
 
     @property
@@ -103,13 +103,13 @@ class Chunks:
         return sum(self.sizes)
 
     def map(self, change: Change, *, width: int | None = None) -> "Chunks":
-        """The chunks with every block changed when it is read, each record by itself."""
+        """The chunks with a function applied to every block, to each record by itself."""
         return replace(
             self, changes=(*self.changes, change), width=self.width if width is None else width
         )
 
     def unlabeled(self) -> "Chunks":
-        """The same for who has no use for labels: those of a file are not read, and may be missing.
+        """The chunks without labels, which a file need then not have.
 
         Changes may need them, so changed chunks keep them.
         """
@@ -118,7 +118,7 @@ class Chunks:
         return replace(self, source=replace(self.source, target=None))
 
     def checked(self) -> "Chunks":
-        """The same after a first pass, in which every block is read and nothing is released."""
+        """The chunks after one pass that reads every block and releases nothing."""
         sizes: list[int] = []
         with waiting(lambda: f"checking, {sum(sizes):,} records"):
             sizes.extend(self.source.run(self._work(_size), None))
@@ -136,12 +136,12 @@ class Chunks:
         return found
 
     def gathered(self) -> Block:
-        """All of it in memory."""
+        """All the data in memory, as arrays."""
         blocks = list(self._results(_itself, None, "reading"))
         return np.concatenate([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
 
     def split(self, whole: NDArray[Any]) -> list[NDArray[Any]]:
-        """Columns of (m, n), cut like the records."""
+        """The columns of an array (m, n), cut like the records."""
         return np.split(whole, np.cumsum(self.sizes or ())[:-1], axis=1)
 
     def _results(
@@ -165,7 +165,7 @@ class Chunks:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What is done with a block, wherever it is."""
+    """What is computed from a block, on whichever machine holds it."""
 
     changes: tuple[Change, ...]
     function: Callable[..., Any]
@@ -280,7 +280,7 @@ class _Dask:
         return self.width
 
     def run(self, work: _Work, extras: Sequence[Any] | None) -> Iterator[Any]:
-        """On the cluster of the current client, whose scheduler repeats what a worker lost."""
+        """Run on the cluster of the current Dask client, which repeats what lost workers did."""
         from dask.base import compute  # noqa: PLC0415  # an extra
         from dask.delayed import delayed  # noqa: PLC0415
         from distributed import default_client  # noqa: PLC0415
@@ -308,7 +308,7 @@ def _pair(X: Any, y: Any) -> Block:  # noqa: ANN401, N803
 
 
 def _split(frame: Any, names: list[str], target: str) -> Block:  # noqa: ANN401
-    """A partition of a dataframe; one whose columns changed is refused."""
+    """The features and labels of one partition of a dataframe; raise if its columns changed."""
     absent = [name for name in (*names, target) if name not in frame.columns]
     if absent:
         raise InvalidParameter(f"columns={absent!r} must be in every partition: they changed")
@@ -328,7 +328,7 @@ def _itself(block: Block) -> Block:
 
 
 def _exact(result: Any) -> Any:  # noqa: ANN401
-    """Whole numbers as Python's, which do not overflow."""
+    """Whole numbers as Python integers, which do not overflow."""
     if isinstance(result, tuple):
         return tuple(_exact(part) for part in result)
     array = np.asarray(result)

@@ -1,4 +1,4 @@
-"""Hyper-parameters from declared numbers alone: dimension, bounds and budget, never the data.
+"""Default hyper-parameters from declared numbers (dimension, bounds, budget), never the data.
 
 A prior says what a good linear model looks like: coefficients of about 1/R each, so that a record
 of norm R, spread over its features, can move a score by about one; ‖θ‖² = d/R². All else is what
@@ -65,7 +65,7 @@ _DETERMINANT = 0.25  # the share of ε that the determinant of a loss other than
 
 @plain_arguments
 def coordinate_noise(budget: PureDP | ApproxDP, relation: Relation, dimension: int) -> float:
-    """The standard deviation a coordinate of the noise that a sum of unit vectors needs.
+    """The standard deviation per coordinate that the noise on a sum of unit vectors needs.
 
     Density ∝ exp(−‖z‖·ε) has √(d + 1)/ε; Gaussian noise has the analytic σ. Replacing a record
     moves the sum twice as far as adding one.
@@ -90,7 +90,7 @@ def ridge(  # noqa: PLR0913  # what the formula is about
     steepness: float = 1.0,
     classes: int = 2,
 ) -> float:
-    """The default ridge for noise in the objective.
+    """The default ridge for objective perturbation.
 
     λ of the sum Σℓ + (λ/2)‖θ‖²: R·s/2, s the noise that gradients of length R·steepness need; R·s
     for softmax losses of more than two `classes`.
@@ -127,7 +127,7 @@ def output_ridge(  # noqa: PLR0913  # what the formula is about
     sharpness: float,
     records: int,
 ) -> float:
-    """The default ridge for noise on the minimum.
+    """The default ridge for output perturbation.
 
     λ of the sum where noise is added to the minimum itself: (f″·n·R⁴·L²·s²/d)^(1/3).
 
@@ -149,7 +149,7 @@ def output_ridge(  # noqa: PLR0913  # what the formula is about
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How far and how long noisy gradients of a classifier are followed."""
+    """Clipping norm, learning rate and number of noisy gradients of a classifier."""
 
     steps: int
     clip: float
@@ -187,7 +187,7 @@ def schedule(  # noqa: PLR0913  # what the rule is about
 def batch_rate(
     budget: PureDP | ApproxDP, relation: Relation, *, dimension: int, records: int
 ) -> float:
-    """The default share of the records in a Poisson batch of a classifier's gradients.
+    """The default sampling rate of Poisson batches for a classifier's gradients.
 
     Noise for batches of a share q over k steps is that for all records, q·s·√k, until it falls
     below about one sensitivity, where ever less is saved. q is so small that it just does not,
@@ -210,7 +210,7 @@ def follows_gradients(
     records: int,
     classes: int = 2,
 ) -> tuple[bool, str]:
-    """Whether noisy gradients should do better than noise in the objective, and why, in words.
+    """Whether noisy gradients should beat objective perturbation, and why, in words.
 
     They do where records are few for the noise. Noise in the objective is paid for once, and the
     minimum is then exact; but noise that outweighs the data moves it anywhere, while a short path
@@ -234,7 +234,7 @@ def follows_gradients(
 
 @plain_arguments
 def radius(*, dimension: int, norm: float) -> float:
-    """The default radius of the ball that regressions by gradients stay in.
+    """The default radius of the ball that holds a regression's weights under gradient methods.
 
     √d/R, the prior's ‖θ‖.
 
@@ -266,7 +266,7 @@ def steps(budget: PureDP | ApproxDP, relation: Relation, *, dimension: int, reco
 
 @plain_arguments
 def public_records(records: int | None, relation: Relation, present: int) -> int:
-    """How many records gradients are averaged over: a public number.
+    """The number of records that gradients are averaged over, as far as it is public.
 
     Where records are replaced, those present; where they are added or removed, a declared number.
     """

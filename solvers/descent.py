@@ -1,4 +1,4 @@
-"""What noisy gradient methods share: the setting, the path of iterates, and what is released."""
+"""What noisy gradient methods share: the setting, the iterates, and the release."""
 
 import math
 from collections.abc import Callable
@@ -51,7 +51,7 @@ _FASTEST = 2.0**1000  # of an average of gradients, which stays finite
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescentSetting:
-    """What a noisy gradient method minimizes, and on which data.
+    """The problem and the data norm that a noisy gradient method works with.
 
     min over θ in `domain` of (1/n)·Σ ℓ(θ; xᵢ, yᵢ) + (`ridge`/2)·‖θ‖², by noisy gradients.
 
@@ -83,7 +83,7 @@ class DescentSetting:
         check_arithmetic(self.arithmetic)
 
     def clipping_norm(self, dimension: int) -> float:
-        """The length that no record's gradient exceeds; refused if there is none."""
+        """A bound on every record's gradient norm; raise if there is none."""
         if self.clip is not None:
             return float(self.clip)
         length = self.loss.lipschitz(self.bounds, self.domain, dimension)
@@ -95,7 +95,7 @@ class DescentSetting:
         return length
 
     def sums(self, data: Data) -> "ClippedSums | ChunkedSums":
-        """The data, checked, as sums of clipped gradients."""
+        """The checked data, in a form that gives sums of clipped gradients."""
         if isinstance(data, Chunks):
             return self._chunked(prepared_chunks(data, self.bounds, clip=self.clip_records))
         X, y = self.bounds.prepare(*features_and_labels(data), clip=self.clip_records)  # noqa: N806
@@ -117,7 +117,7 @@ class DescentSetting:
         return ChunkedSums(self.loss, chunks, norm=float(self.bounds.norm), clip=clip)
 
     def radius(self, dimension: int) -> float:
-        """How far the domain reaches from the start, which is θ = 0 or else its projection."""
+        """The largest distance from the start (θ = 0 or its projection) within the domain."""
         zero = np.zeros(dimension)
         if (self.domain.project(zero) == zero).all():
             return self.domain.largest_norm(dimension)
@@ -125,7 +125,7 @@ class DescentSetting:
 
 
 class Method(Protocol):
-    """What the shared code asks of a noisy gradient method."""
+    """What a noisy gradient method must provide for the shared code."""
 
     @property
     def setting(self) -> DescentSetting: ...
@@ -144,7 +144,7 @@ class Method(Protocol):
 
 
 class Iterate(NamedTuple):
-    """Where each run is, and the average of gradients that it moves along, with momentum."""
+    """The current point of each run, and its momentum average of gradients."""
 
     parameters: Floats
     velocity: Floats | None
@@ -152,7 +152,7 @@ class Iterate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The iterates that noisy gradient sums lead through: post-processing, without the data.
+    """Computes the iterates from noisy gradient sums alone: post-processing, without the data.
 
     With a momentum m a step follows v ← m·v + (1 − m)·gradient, from v = 0, in place of the
     gradient itself: an average, so that a learning rate means the same for every m.
@@ -168,7 +168,7 @@ class Path:
         return Iterate(at, np.zeros_like(at) if self.momentum else None)
 
     def after(self, place: Iterate, released: Floats) -> Iterate:
-        """The projection of θ − η·v, where v is released/n + ridge·θ or its average.
+        """The next iterate: the projection of θ − η·v; v is released/n + ridge·θ or its average.
 
         A path that leads away for ever, since η is too large, ends at numbers that floats hold.
         """
@@ -183,7 +183,7 @@ class Path:
         return Iterate(at, None if place.velocity is None else along)
 
     def result(self, gradients: Floats, output: Output) -> Floats:
-        """The last iterate, or the average of all from the start on, or of their later half."""
+        """The last iterate, or the average of all iterates or of their later half."""
         count, steps, dimension = gradients.shape
         first = {"average": 0, "tail": (steps + 1) // 2, "last": steps}[output]
         place = self.start(count, dimension)
@@ -199,7 +199,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """All noisy gradient sums of a method, an array (size, steps, d): its iterates follow from it.
+    """All noisy gradient sums of a method, an array (size, steps, d), which determine its iterates.
 
     The claim is the method's own: this is what its theorem is about.
     """
@@ -218,10 +218,10 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class FullTranscript(Transcript):
-    """The transcript of a method that uses every record at every step, with its density."""
+    """The transcript of a method that uses every record at every step; its density is known."""
 
     def log_density(self, outputs: ArrayLike, data: Data) -> Floats:
-        """For each run, the log of the product of its noises' densities."""
+        """For each run, the log of the product of the densities of its noise."""
         sums = self.method.setting.sums(data)
         noise, path = self.method.noise(sums.dimension), path_of(self.method, sums.dimension)
         runs = np.asarray(outputs, np.float64)
@@ -245,7 +245,7 @@ def path_of(method: Method, dimension: int) -> Path:
 def released(
     method: Method, data: Data, size: int, rng: np.random.Generator, output: Output
 ) -> Floats:
-    """`size` private fits (size, d), in blocks that bound memory."""
+    """`size` private fits (size, d), computed in blocks to limit memory."""
     check_draw(size, rng)
     sums = method.setting.sums(data)
     path = path_of(method, sums.dimension)
@@ -258,7 +258,7 @@ def released(
 
 
 def check_path(output: object, momentum: float) -> None:
-    """Refuse what no path of iterates has."""
+    """Raise for parameters that no gradient method allows."""
     check_member("output", output, ("average", "tail", "last"))
     check_real("momentum", momentum)
     if not 0 <= momentum < 1:
@@ -266,7 +266,7 @@ def check_path(output: object, momentum: float) -> None:
 
 
 def assumptions(setting: DescentSetting, kind: Kind) -> tuple[str, ...]:
-    """What a claim rests on beyond its theorem, for noise of that kind."""
+    """The assumptions of a claim besides its theorem, for noise of that kind."""
     drawn = StepNoise(
         kind=kind, scale=1.0, sensitivity=1.0, dimension=2, arithmetic=setting.arithmetic
     ).assumes
@@ -276,7 +276,7 @@ def assumptions(setting: DescentSetting, kind: Kind) -> tuple[str, ...]:
 
 
 def above(value: float) -> float:
-    """The next float: not below a product that was rounded to `value`."""
+    """The next larger float, which is no less than a product rounded to `value`."""
     return math.nextafter(value, math.inf)
 
 

@@ -1,4 +1,4 @@
-"""Where the parameters live: convex sets with their projection and their cvxpy constraints."""
+"""Domains of the parameters: convex sets with a projection and cvxpy constraints."""
 
 import math
 from abc import ABC, abstractmethod
@@ -32,7 +32,7 @@ class Domain(ABC):
     exact: bool = False  # whether ball arithmetic knows it: `minimize.precise_corners`
 
     def __new__(cls, *_: object, **__: object) -> Self:
-        """Refuse a domain that is only half written."""
+        """Raise if a subclass does not define everything that a domain must have."""
         if missing := ", ".join(sorted(cls.__abstractmethods__)):
             raise InvalidParameter(f"domain={cls.__name__} must define {missing}")
         return super().__new__(cls)
@@ -40,7 +40,7 @@ class Domain(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What it is called in the registry."""
+        """The name in the registry."""
 
     @property
     @abstractmethod
@@ -48,11 +48,11 @@ class Domain(ABC):
 
     @abstractmethod
     def diameter(self, dimension: int) -> float:
-        """The largest ℓ2 distance of two of its points, not rounded down."""
+        """The largest ℓ2 distance between two points of the domain, not rounded down."""
 
     @abstractmethod
     def largest_norm(self, dimension: int | None = None) -> float:
-        """The largest ℓ2 norm of its points, not rounded down."""
+        """The largest ℓ2 norm of a point of the domain, not rounded down."""
 
     @abstractmethod
     def project(self, points: ArrayLike) -> Floats:
@@ -77,11 +77,11 @@ class Domain(ABC):
 
     @property
     def dimension(self) -> int | None:
-        """The one dimension that the domain has, or None if it can have any."""
+        """The dimension of the domain, or None if it can have any."""
         return None
 
     def check_dimension(self, dimension: int) -> None:
-        """Refuse a dimension that the domain cannot have."""
+        """Raise for a dimension that the domain cannot have."""
         check_count("dimension", dimension)
         if self.dimension not in {None, dimension}:
             raise InvalidParameter(
@@ -91,7 +91,7 @@ class Domain(ABC):
 
 @dataclass(frozen=True, slots=True)
 class WholeSpace(Domain):
-    """No constraint."""
+    """The whole space: no constraint."""
 
     name = "whole-space"
     exact = True

@@ -125,7 +125,7 @@ class GradientDescent:
 
     @property
     def transcript(self) -> FullTranscript:
-        """All noisy gradients, from which the release follows, as a mechanism with a density."""
+        """All noisy gradients, which determine the release, as a mechanism with a density."""
         if self._hides:
             raise NotSupported(
                 "accounting='last' must be 'steps' for a transcript: it is for the last iterate, "
@@ -134,7 +134,7 @@ class GradientDescent:
         return FullTranscript(self)
 
     def hidden(self, dimension: int) -> HiddenPath:
-        """What the last iterate costs where no other is released."""
+        """The privacy accounting if only the last iterate is released."""
         return HiddenPath(
             setting=self.setting,
             budget=self.budget,
@@ -144,12 +144,12 @@ class GradientDescent:
         )
 
     def sensitivity(self, dimension: int) -> float:
-        """Of one sum of gradients, in ℓ2."""
+        """The ℓ2 sensitivity of one sum of gradients."""
         clip = self.setting.clipping_norm(dimension)
         return clip if self.setting.relation is Relation.ADD_REMOVE else 2.0 * clip
 
     def noise(self, dimension: int) -> StepNoise:
-        """What is added to each sum of gradients."""
+        """The noise on each sum of gradients."""
         reach = self.sensitivity(dimension)
         if self._hides:
             scale = self.hidden(dimension).scale
@@ -167,14 +167,14 @@ class GradientDescent:
         return float(self.setting.records)
 
     def second_moment(self, dimension: int) -> float:
-        """B²: what E‖noisy mean gradient + ridge·θ‖² does not exceed."""
+        """An upper bound B² on E‖noisy mean gradient + ridge·θ‖²."""
         setting, n = self.setting, float(self.setting.records)
         pull = float(setting.ridge) * setting.radius(dimension) if setting.ridge else 0.0
         moment = self.noise(dimension).second_moment * 1.0625  # room for the grid's inflation
         return (setting.clipping_norm(dimension) + pull) ** 2 + moment / n**2
 
     def rate(self, dimension: int) -> float:
-        """The learning rate, R/(B·√(k + 1)) if none was given; 1/(β + ridge) for the last alone."""
+        """The learning rate: as given, R/(B·√(k + 1)), or 1/(β + ridge) for the last iterate."""
         if self.learning_rate is not None:
             return float(self.learning_rate)
         if self._hides:

@@ -1,4 +1,4 @@
-"""Noisy gradient descent of which only the last iterate is released: its noise, and why.
+"""Noisy gradient descent that releases only the last iterate: how much noise it needs, and why.
 
 One step is φ(θ) + noise, projected, with φ(θ) = θ − η·(mean gradient + ridge·θ). For convex losses
 of smoothness β all curvatures of the mean lie between the ridge r and β + r, so φ brings points
@@ -59,7 +59,7 @@ _LEAST_NOISE = 2.0**-40  # of the longest sum, so that no sum is held within ±2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenPath:
-    """What the last of `steps` iterates costs when no other is released, and the noise for it.
+    """The cost of releasing only the last of `steps` iterates, and the noise for it.
 
     >>> from dpverify import GaussianDP
     >>> from solvers import Bounds, Logistic, WholeSpace
@@ -125,7 +125,7 @@ class HiddenPath:
         ):
             raise InvalidParameter(
                 f"learning_rate={self.learning_rate!r} and ridge={float(setting.ridge)!r} must be "
-                "of a size for accounting='last' at which the domain and steps in it are floats"
+                "of a size for accounting='last' at which iterates neither overflow nor underflow"
             )
         if on_grid and not self.scale > _LEAST_NOISE * self._clip * int(setting.records):
             raise InvalidParameter(
@@ -140,7 +140,7 @@ class HiddenPath:
 
     @property
     def _steepest(self) -> arb:
-        """The largest curvature of the mean, the ridge's included."""
+        """The largest curvature of the mean loss, with the ridge."""
         return ball(self.setting.loss.smoothness(self.setting.bounds)) + ball(self.setting.ridge)
 
     @property
@@ -168,7 +168,7 @@ class HiddenPath:
 
     @property
     def _apart(self) -> float:
-        """The diameter of the domain times the records, rounded up; 0 of one without bounds."""
+        """The diameter of the domain times the records, rounded up; 0 if it is unbounded."""
         domain = self.setting.domain
         if not domain.bounded:
             return 0.0
@@ -176,7 +176,7 @@ class HiddenPath:
 
     @property
     def _farthest(self) -> float:
-        """How long a point may get before it is projected, unless a noise is beyond all bounds."""
+        """A bound on the norm of a point before projection, unless a noise is extremely large."""
         setting, d = self.setting, self.dimension
         reach, records = setting.domain.largest_norm(d), int(setting.records)
         noise = _FAR * self._most_scale * math.sqrt(d) / records
@@ -185,12 +185,12 @@ class HiddenPath:
 
     @property
     def _most_scale(self) -> float:
-        """What the noise does not exceed, as the last noise takes at most half of μ²."""
+        """An upper bound on the noise scale, as the last noise takes at most half of μ²."""
         return 1.6 * self._unit * self._ratio
 
     @property
     def _unit(self) -> float:
-        """√ of the μ² that noise of standard deviation 1 on every sum would have, rounded up."""
+        """√ of the total μ² if every sum had noise of standard deviation 1, rounded up."""
         setting = self.setting
         diameter = None
         if setting.domain.bounded:
@@ -206,7 +206,7 @@ class HiddenPath:
 
     @property
     def _ratio(self) -> float:
-        """1/μ of the budget, but for what is set aside on the grid."""
+        """1/μ of the budget, after what the grid needs is set aside."""
         budget = self.budget
         if self.setting.arithmetic == "grid" and isinstance(budget, ApproxDP):
             budget = replace(budget, delta=budget.delta * (1.0 - _ASIDE))
@@ -214,7 +214,7 @@ class HiddenPath:
 
     @property
     def _share(self) -> float:
-        """The share of μ² that the last noise takes: as the distances that both noises hide."""
+        """The share of μ² for the last noise, by the distances that the two noises hide."""
         record = 2.0 * self._clip * self.learning_rate / int(self.setting.records)
         return 2.0 * self.step_error / (record + 2.0 * self.step_error)
 
@@ -227,7 +227,7 @@ class HiddenPath:
 
     @property
     def step_error(self) -> float:
-        """ρ: how far one step on the grid may end from the ideal one with the same noise."""
+        """ρ: a bound on how far a step on the grid ends from the ideal step with the same noise."""
         setting, eta, d = self.setting, float(self.learning_rate), self.dimension
         beta, clip, norm = setting.loss.smoothness(setting.bounds), self._clip, setting.bounds.norm
         reach, records = setting.domain.largest_norm(d), int(setting.records)
@@ -241,7 +241,7 @@ class HiddenPath:
 
     @property
     def last_noise(self) -> LastNoise:
-        """The noise that hides how far the last iterate on the grid is from the ideal one."""
+        """The noise that hides how far the last iterate, on the grid, is from the ideal one."""
         low = self._share * (1.0 - 2.0**-50)
         return LastNoise(
             error=_ROOM * self.step_error * self._total,

@@ -1,4 +1,4 @@
-"""Private k-means by Lloyd's algorithm: noisy sums and counts of the clusters, a few times over."""
+"""Private k-means by Lloyd's algorithm: a few rounds of noisy sums and counts of the clusters."""
 
 import math
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _SPREAD = 0.1  # the variance that centers are expected to have, on the scale of
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lloyd:
-    """`steps` times, noisy sums and counts of the records nearest to each center.
+    """Lloyd's algorithm: `steps` rounds of noisy sums and counts for the records of each center.
 
     Records lie in [−1, 1]^d, and are rounded towards zero to multiples of 2^-20; `start` holds
     the first centers, public numbers. A record is in one cluster, whatever the centers are, and
@@ -87,7 +87,7 @@ class Lloyd:
 
     @property
     def sensitivity(self) -> float:
-        """Of the sums and counts of one step: in ℓ1 for Laplace noise, else in ℓ2."""
+        """The sensitivity of the sums and counts of one step: ℓ1 for Laplace noise, else ℓ2."""
         d = self._start.shape[1]
         replaced = self.relation is Relation.REPLACE_ONE
         if self.kind == "laplace":
@@ -97,7 +97,7 @@ class Lloyd:
 
     @property
     def noise(self) -> StepNoise:
-        """What is added in each step."""
+        """The noise that is added in each step."""
         k, d = self._start.shape
         reach = self.sensitivity
         return StepNoise(
@@ -124,7 +124,7 @@ class Lloyd:
         return total.reshape(m, -1)
 
     def sample(self, data: Records, size: int, *, rng: np.random.Generator) -> Floats:
-        """`size` independent runs (size, steps, k·(d + 1)): all that they released."""
+        """`size` independent runs (size, steps, k·(d + 1)), each with all that it releases."""
         check_draw(size, rng)
         # Whatever is refused is refused before any noise is drawn.
         if not isinstance(data, Chunks):
@@ -140,7 +140,7 @@ class Lloyd:
         return released
 
     def log_density(self, outputs: ArrayLike, data: Records) -> Floats:
-        """For each run, the log of the product of its steps' probabilities."""
+        """For each run, the log of the product of the probabilities of its steps."""
         noise = self.noise
         runs = np.asarray(outputs, np.float64)
         wanted = (int(self.steps), noise.dimension)
@@ -184,7 +184,7 @@ class Lloyd:
         return block
 
     def _records(self, data: ArrayLike | Weighted) -> tuple[Floats, Floats]:
-        """Records and weights as whole multiples of 2^-20, rounded towards zero; or refuse."""
+        """Records and weights in whole multiples of 2^-20, rounded towards zero, within bounds."""
         pair = data if isinstance(data, tuple) else (data, None)
         rows = real_matrix("data", pair[0])
         weights = np.ones(len(rows)) if pair[1] is None else numbers("weights", pair[1])
@@ -209,7 +209,7 @@ class _OneStep:
 
 
 def nearest(whole: Floats, centers: Floats) -> Ints:
-    """For each of the centers' rows (m, k, d), the number of the one nearest to each record (m, n).
+    """For each row of centers (m, k, d), the index of the center nearest to each record (m, n).
 
     Whole numbers, few enough bits for every sum to be exact: so the answer for a record has nothing
     to do with the others. Of equally near ones it is the first.

@@ -1,4 +1,4 @@
-"""Objective perturbation: the minimum of an objective with random linear part."""
+"""Objective perturbation: minimize the objective plus a random linear term ⟨b, θ⟩."""
 
 import math
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ _BLOCK = 1 << 22  # scores or Hessian entries held at once
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectivePerturbation:
-    """Objective perturbation: the minimum of an objective with a random linear part.
+    """Objective perturbation: the minimum of the objective plus a random linear term ⟨b, θ⟩.
 
     argmin of Σℓ + penalty + ⟨b, θ⟩, b of density ∝ e^(−‖b‖/τ) or, if δ > 0, normal.
 
@@ -96,7 +96,7 @@ class ObjectivePerturbation:
 
     @property
     def _first(self) -> Budget:
-        """What the noise b may spend: all but the share of the last noise."""
+        """The budget of the noise b: all except the share of the last noise."""
         epsilon = self.budget.epsilon
         if self.arithmetic == "grid":
             epsilon = math.nextafter(epsilon - self.share * epsilon, 0.0)
@@ -105,7 +105,7 @@ class ObjectivePerturbation:
         return PureDP(epsilon=epsilon)
 
     def setting(self, dimension: int | None) -> Setting:
-        """All that the privacy of b depends on; the whole space is the same in any dimension."""
+        """All that the privacy of b depends on; on the whole space, the dimension plays no part."""
         unbounded = isinstance(self.problem.domain, WholeSpace)
         return Setting(
             loss=self.problem.loss,
@@ -123,7 +123,7 @@ class ObjectivePerturbation:
         return LinearNoise(scale=scale, gaussian=self._gaussian)
 
     def charge(self, dimension: int | None = None) -> Charge:
-        """What b alone costs, and by which theorem."""
+        """The cost of b alone, and the theorem that gives it."""
         setting, scale = self.setting(dimension), self.noise(dimension).scale
         if self._gaussian:
             return setting.gaussian(scale, self._first.epsilon)
@@ -147,13 +147,13 @@ class ObjectivePerturbation:
         return Claim(self.budget, self.relation, theorem, assumes)
 
     def tolerance(self, dimension: int) -> float:
-        """η: how far from its ideal minimum a point may be, b's rounding included."""
+        """η: how far a point may be from its ideal minimum, with the rounding of b."""
         noise, ridge = self.noise(dimension), self.problem.ridge
         solver = _SOLVER_ERROR * noise.scale / ridge
         return (solver + noise.rounding(dimension) / ridge) * (1.0 + 2.0**-40)
 
     def solve(self, data: Data, linear: Floats) -> Solution:
-        """The minima for given b, each certified to be near enough."""
+        """The minima for given b, each certified to be accurate enough."""
         return self._solve(self.problem.prepared(data), linear)
 
     def _solve(self, prepared: tuple[Floats, Floats] | Chunks, linear: Floats) -> Solution:
@@ -161,7 +161,7 @@ class ObjectivePerturbation:
         return self.problem.minimize_prepared(prepared, linear, within=allowed)
 
     def certificate(self, data: Data, *, rng: np.random.Generator) -> MinimumCertificate:
-        """What is known about a solve on this dataset, with a fresh b that is thrown away."""
+        """The certificate of a solve on this dataset, with a fresh b that is then discarded."""
         d = self.problem.size(self.problem.prepare(data)[0])
         return self.solve(data, self.noise(d).draw_real(1, d, rng)).certificate
 
@@ -177,7 +177,7 @@ class ObjectivePerturbation:
         return self.last_noise(d).release(points, rng)
 
     def last_noise(self, dimension: int) -> LastNoise:
-        """The noise that pays for everything that is not ideal: `share`·ε-DP."""
+        """The noise that covers all deviations from the ideal mechanism: `share`·ε-DP."""
         epsilon = self.share * self.budget.epsilon
         return LastNoise(
             error=self.tolerance(dimension),
@@ -186,7 +186,7 @@ class ObjectivePerturbation:
         )
 
     def log_density(self, outputs: ArrayLike, data: Data) -> Floats:
-        """The log density of the ideal minimum at each output: b's density times |det ∇²J|.
+        """The log density of the ideal minimum at each output: that of b, times |det ∇²J|.
 
         On the grid the last noise is left out: the density then ranks outputs, and is not their
         exact probability. In each coordinate its standard deviation, over that of b/λ, is at the
@@ -213,7 +213,7 @@ class ObjectivePerturbation:
 
 @lru_cache(maxsize=1024)
 def _noise(setting: Setting, budget: Budget) -> float:
-    """The least noise of a setting for a budget; a search, so remembered."""
+    """The least noise of a setting for a budget; found by search and cached."""
     if isinstance(budget, ApproxDP):
         return setting.gaussian_noise(budget)
     return setting.pure_noise(budget)

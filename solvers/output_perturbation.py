@@ -90,7 +90,7 @@ class OutputPerturbation:
         return Claim(self.budget, self.relation, OUTPUT_PERTURBATION, assumes)
 
     def pair(self, relation: Relation) -> Pair:
-        """The dominating pair of the noise, for the relation that was declared."""
+        """The dominating pair of the noise, for the declared relation."""
         self.relation.check(relation)
         return noise_for(self.budget, 1.0, self.arithmetic).pair(relation)
 
@@ -107,7 +107,7 @@ class OutputPerturbation:
         return enclose(lambda: times * ball(lipschitz) / ball(self.problem.ridge))[1]
 
     def tolerance(self, dimension: int | None = None) -> float:
-        """η: how near the minimum a solve must be certified to be."""
+        """η: how near to the minimum a solve must be certified to be."""
         if self.solver_error is not None:
             least = _LEAST_ERROR * self.exact_sensitivity(dimension)
             if not self.solver_error >= least:
@@ -120,7 +120,7 @@ class OutputPerturbation:
         return share * self.exact_sensitivity(dimension)
 
     def l2_sensitivity(self, dimension: int | None = None) -> float:
-        """What the noise is made for: the minimum's sensitivity and twice the solver's error."""
+        """The sensitivity of the released minimum: the exact one plus twice the solver's error."""
         exact, error = self.exact_sensitivity(dimension), self.tolerance(dimension)
         return enclose(lambda: ball(exact) + 2 * ball(error))[1]
 
@@ -129,13 +129,13 @@ class OutputPerturbation:
         return noise_for(self.budget, self.l2_sensitivity(dimension), self.arithmetic)
 
     def solve(self, data: Data) -> Solution:
-        """The minimum, certified to be near enough; it must not be released without noise."""
+        """The minimum, certified to be accurate enough; it must not be released without noise."""
         prepared = self.problem.prepared(data)
         size = self.problem.parameters(prepared)
         return self.problem.minimize_prepared(prepared, within=self.tolerance(size))
 
     def certificate(self, data: Data) -> MinimumCertificate:
-        """What is known about the solve on this dataset."""
+        """The certificate of the solve on this dataset."""
         return self.solve(data).certificate
 
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
@@ -146,7 +146,7 @@ class OutputPerturbation:
         return self.problem.domain.project(released) if self.project else released
 
     def log_density(self, outputs: ArrayLike, data: Data) -> Floats:
-        """For each output its log density, or log probability on the grid.
+        """For each output its log density, or its log probability on the grid.
 
         For norm noise on the grid, which has no formula, the density is that of real arithmetic.
         """
@@ -161,7 +161,7 @@ class OutputPerturbation:
 
 
 def check_budget(budget: object) -> None:
-    """Refuse what is not a budget, or a budget that no noise meets."""
+    """Raise for what is not a budget, or for a budget that no noise meets."""
     if not isinstance(budget, (PureDP, ApproxDP, GaussianDP, ZeroConcentratedDP)):
         raise InvalidParameter(
             f"budget={budget!r} must be PureDP, ApproxDP, GaussianDP or ZeroConcentratedDP"
@@ -177,7 +177,7 @@ def check_budget(budget: object) -> None:
 def noise_for(
     budget: Budget, sensitivity: float, arithmetic: Arithmetic
 ) -> Gaussian | NormMechanism:
-    """Noise that spends the budget on an answer of that ℓ2 sensitivity, and no more than it."""
+    """The noise for an answer of that ℓ2 sensitivity; it costs the budget and no more."""
     if isinstance(budget, ApproxDP) and budget.delta == 0.0:
         budget = PureDP(epsilon=budget.epsilon)
     if isinstance(budget, PureDP):
@@ -192,6 +192,6 @@ def noise_for(
 
 @lru_cache(maxsize=256)
 def _spends(sigma: float, sensitivity: float, budget: ApproxDP) -> bool:
-    """Whether the rounded σ stays within the budget, for certain."""
+    """Whether the rounded σ is certain to stay within the budget."""
     pair = GaussianPair.of(sigma=sigma, sensitivity=sensitivity)
     return pair.delta(budget.epsilon) <= budget.delta

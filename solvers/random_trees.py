@@ -1,4 +1,4 @@
-"""Trees whose splits are drawn without a look at the data, and noisy counts of their leaves."""
+"""Trees whose splits are random and independent of the data, with noisy counts in the leaves."""
 
 import math
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _DEEPEST = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RandomTrees:
-    """Complete binary trees on [−1, 1]^d: which feature each node asks for, and its threshold.
+    """Complete binary trees on [−1, 1]^d: the feature and the threshold of each node.
 
     Arrays (trees, 2^depth − 1); the children of node i are 2i + 1, for values up to the threshold,
     and 2i + 2.
@@ -46,7 +46,7 @@ class RandomTrees:
     def drawn(
         cls, *, trees: int, depth: int, dimension: int, rng: np.random.Generator
     ) -> "RandomTrees":
-        """Each node cuts a random feature of its cell at random, in the middle half of the cell."""
+        """Random trees: each node cuts a random feature within the middle half of its cell."""
         check_count("trees", trees)
         check_depth("depth", depth)
         nodes = (1 << depth) - 1
@@ -69,11 +69,11 @@ class RandomTrees:
 
     @property
     def leaf_count(self) -> int:
-        """How many leaves a tree has."""
+        """The number of leaves of a tree."""
         return int(self.features.shape[1]) + 1
 
     def leaves(self, rows: Floats) -> Ints:
-        """The leaf of each record in each tree (trees, n): comparisons only, so exact."""
+        """The leaf of each record in each tree (trees, n); exact, as it only takes comparisons."""
         records = np.arange(len(rows))
         nodes = np.zeros((len(self.features), len(rows)), np.int64)
         trees = np.arange(len(nodes))[:, None]
@@ -84,7 +84,7 @@ class RandomTrees:
 
 
 def check_depth(name: str, depth: int) -> None:
-    """Refuse trees that are too deep to hold; `name` is what the caller calls it."""
+    """Raise if trees are too deep for memory; `name` is the caller's parameter."""
     check_count(name, depth)
     if depth > _DEEPEST:
         raise InvalidParameter(f"{name}={depth!r} must be at most {_DEEPEST}")
@@ -92,7 +92,7 @@ def check_depth(name: str, depth: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeafCounts(OneRelease[Labeled]):
-    """How many records of each class are in each leaf of each tree, with noise, once.
+    """One noisy release of the number of records of each class in each leaf of each tree.
 
     A record is in one leaf of each of t trees, and in one class. One more moves the counts by at
     most t in ℓ1 and √t in ℓ2, one replaced by 2t and √(2t); weights in [0, 1] change nothing
@@ -129,7 +129,7 @@ class LeafCounts(OneRelease[Labeled]):
 
     @property
     def sensitivity(self) -> float:
-        """In ℓ1 for Laplace noise, else in ℓ2; not rounded down."""
+        """The ℓ1 sensitivity for Laplace noise, else the ℓ2 sensitivity; not rounded down."""
         changed = len(self.trees.features) * (2 if self.relation is Relation.REPLACE_ONE else 1)
         if self.kind == "laplace":
             return float(changed)
@@ -137,7 +137,7 @@ class LeafCounts(OneRelease[Labeled]):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Trees, leaves and classes: what a release has numbers for, in this order."""
+        """The shape of a release: trees, leaves, classes."""
         return len(self.trees.features), self.trees.leaf_count, int(self.classes)
 
     def noise_for(self, count: int) -> StepNoise:
@@ -150,7 +150,7 @@ class LeafCounts(OneRelease[Labeled]):
         )
 
     def sums(self, data: Labeled) -> tuple[Wholes, int]:
-        """The counts, exactly: weights are rounded down to multiples of 2^-20."""
+        """The exact counts; weights are rounded down to multiples of 2^-20."""
         if isinstance(data, Chunks):
             return data.total(self._counts), -2 * _BITS
         rows, indices, *weights = data

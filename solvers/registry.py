@@ -1,4 +1,4 @@
-"""Losses and domains by name: the one place where your own are made known.
+"""Losses and domains by name; `register` adds your own.
 
 A registered loss is known to `solvers.PrivateClassifier` or `PrivateRegressor`, to
 `dpverify fit --loss NAME`, and to the page that it writes. A registered domain is known to both
@@ -27,7 +27,7 @@ _ROOM = 1e-9  # rounding of values and slopes
 
 
 def register(thing: Registered) -> Registered:
-    """Make a loss or a domain known by its name, and return it.
+    """Register a loss or a domain under its name, and return it.
 
     The constants of a loss are compared with its slopes and curvatures at 641 scores: that finds
     mistakes, and proves nothing. A privacy claim rests on them.
@@ -44,12 +44,12 @@ def register(thing: Registered) -> Registered:
 
 
 def loss_named(loss: object) -> Loss:
-    """A loss, or the registered one of that name."""
+    """The loss itself, or the registered loss of that name."""
     return loss if isinstance(loss, Loss) else _named("loss", loss, LOSSES)
 
 
 def domain_named(domain: object) -> Domain:
-    """A domain, or the registered one of that name.
+    """The domain itself, or the registered domain of that name.
 
     >>> domain_named("simplex")
     Simplex()
@@ -71,7 +71,7 @@ def _add(known: dict[str, Registered], thing: Registered) -> None:
 
 
 def _check_loss(loss: Loss) -> None:
-    """Refuse a loss that is not convex, or whose constants are wrong, where that shows."""
+    """Raise if tests show that a loss is not convex or that its constants are wrong."""
     if loss.labels not in {"signs", "bounded"}:
         raise InvalidParameter(f"labels={loss.labels!r} must be 'signs' or 'bounded'")
     for label in (-1.0, 1.0) if loss.labels == "signs" else (-1.0, 0.0, 1.0):

@@ -1,4 +1,4 @@
-"""The matrix of second moments, XᵀX, with noise: what principal components are computed from."""
+"""The noisy matrix of second moments, XᵀX, from which principal components are computed."""
 
 import math
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ class SecondMoments(OneRelease[Features]):
         return release_claim(self.budget, self.relation, self.kind, arithmetic=self.arithmetic)
 
     def sensitivity(self, dimension: int) -> float:
-        """In ℓ1 for Laplace noise and ℓ2 otherwise; not rounded down."""
+        """The ℓ1 sensitivity for Laplace noise, else the ℓ2 sensitivity; not rounded down."""
         square, d = Fraction(float(self.bounds.norm)) ** 2, dimension
         replaced = self.relation is Relation.REPLACE_ONE and d > 1
 
@@ -101,7 +101,7 @@ class SecondMoments(OneRelease[Features]):
         return enclose(bound)[1]
 
     def noise(self, dimension: int) -> StepNoise:
-        """What is added to the packed matrix."""
+        """The noise on the packed matrix."""
         reach = above(self.sensitivity(dimension) * packing_room(dimension, self.kind))
         return StepNoise(
             kind=self.kind,
@@ -115,7 +115,7 @@ class SecondMoments(OneRelease[Features]):
         return self.noise(side_of(count))
 
     def sums(self, data: Features) -> tuple[Wholes, int]:
-        """XᵀX, packed, exactly."""
+        """XᵀX in packed form, exactly."""
         if isinstance(data, Chunks):
             chunks = prepared_chunks(data, self.bounds, clip=self.clip_records)
             return packed(chunks.total(self._total), self.kind), 2 * self._exponent
@@ -136,7 +136,7 @@ class SecondMoments(OneRelease[Features]):
 
 
 def side_of(entries: int) -> int:
-    """The d with d(d + 1)/2 entries on and above the diagonal.
+    """The d for which a symmetric matrix has d(d + 1)/2 entries on and above the diagonal.
 
     >>> [side_of(d * (d + 1) // 2) for d in range(1, 6)]
     [1, 2, 3, 4, 5]

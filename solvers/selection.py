@@ -1,4 +1,4 @@
-"""Private choice among hyper-parameter settings, within one budget.
+"""Private choice of hyper-parameters, within one budget.
 
 Two ways are known. *Splitting* fits every candidate on an equal part of the budget and chooses by
 noisy max. *Repetition* fits candidates drawn at random, a random number of times, and releases
@@ -60,7 +60,7 @@ _RUNS = 3  # runs a candidate, on average
 
 
 def _kept_has(name: str) -> Callable[[Any], bool]:
-    """Whether the kept candidate, or before a fit the model itself, has a method."""
+    """Whether the kept candidate (before a fit, the model itself) has a method."""
 
     def has(selection: Any) -> bool:  # noqa: ANN401
         return hasattr(getattr(selection, "best_estimator_", selection.estimator), name)
@@ -69,7 +69,7 @@ def _kept_has(name: str) -> Callable[[Any], bool]:
 
 
 class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """What the selections share: candidates, one kept model, one claim."""
+    """What both selections share: candidates, one kept model, one claim."""
 
     estimator: Any
     method: Way
@@ -83,7 +83,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
 
     @property
     def budget(self) -> Guarantee | None:
-        """The budget of everything: the model's; None where the model charges a ledger itself."""
+        """The budget of the whole selection: the model's, or None if the model charges a ledger."""
         found: Guarantee | None = self.estimator.budget
         return None if is_guarded(self.estimator) else found
 
@@ -102,7 +102,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Fit candidates, keep one.
+        """Fit the candidates and keep one.
 
         Weights are for the fits of models that take them; scores count every record as one.
         """
@@ -157,7 +157,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         largest: float | None,
         given: "_Given",
     ) -> "_Kept":
-        """Every candidate on its part of the budget, one of them by noisy max."""
+        """Fit every candidate on its part of the budget, and choose one by noisy max."""
         X, labels, _, rng = given  # noqa: N806
         share = float(self.share)
         part = fraction(declared.budget, (1.0 - share) / len(settings))
@@ -181,7 +181,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         largest: float | None,
         given: "_Given",
     ) -> "_Kept":
-        """Candidates drawn at random until a coin says stop; the run of the best score is kept.
+        """Fit random candidates until a coin says stop, and keep the run with the best score.
 
         After each run it ends with probability 1/`runs`, so their number is geometric, exactly, and
         has nothing to do with the data. Of runs with equal scores the first is kept, which has the
@@ -208,7 +208,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
                 return best
 
     def _fitted(self, changes: dict[str, Any], part: Budget, given: "_Given") -> Any:  # noqa: ANN401
-        """A candidate, fitted; it keeps no generator."""
+        """A fitted candidate, without its random generator."""
         X, labels, weights, rng = given  # noqa: N806
         named = {} if weights is None else {"sample_weight": weights}
         model = clone(self.estimator).set_params(**changes, budget=part)
@@ -223,21 +223,21 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return model
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
-        """The same method of the kept candidate."""
+        """The prediction of the kept candidate."""
         check_is_fitted(self)
         predicted: NDArray[Any] = self.best_estimator_.predict(X)
         return predicted
 
     @available_if(_kept_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """The same method of the kept candidate."""
+        """The class probabilities of the kept candidate."""
         check_is_fitted(self)
         found: Floats = self.best_estimator_.predict_proba(X)
         return found
 
     @available_if(_kept_has("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def decision_function(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """The same method of the kept candidate."""
+        """The scores of the kept candidate."""
         check_is_fitted(self)
         found: Floats = self.best_estimator_.decision_function(X)
         return found
@@ -254,7 +254,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return int(self.best_estimator_.n_features_in_)
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
-        """The tags of the model: the selection is a classifier or a regressor as it is."""
+        """The tags of the model: the selection is a classifier or a regressor like it."""
         tags = super().__sklearn_tags__()
         if self.estimator is not None:
             inner = get_tags(self.estimator)
@@ -264,7 +264,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return tags
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:  # noqa: N803
-        """The same method of the kept candidate."""
+        """The score of the kept candidate."""
         check_is_fitted(self)
         return float(self.best_estimator_.score(X, y))
 
@@ -397,7 +397,7 @@ _Kept: TypeAlias = tuple[int, Any, Claim, int | None]
 
 @lru_cache(maxsize=256)
 def run_budget(budget: Budget, runs: int) -> Budget:
-    """What one run may cost, if the best of a geometric number of them is to keep to the budget.
+    """The budget of one run, so that the best of a geometric number of runs keeps the whole budget.
 
     A third of ε. For (ε, δ) the bound of the theorem is computed, and ε lowered until it holds.
 
@@ -413,25 +413,25 @@ def run_budget(budget: Budget, runs: int) -> Budget:
         if best.pair(Relation.ADD_REMOVE).delta(budget.epsilon) <= budget.delta:
             return one
     raise NotSupported(
-        f"budget={budget!r} must allow runs={runs!r}: no budget of a run is known to"
+        f"budget={budget!r} must allow runs={runs!r}: no budget of one run is known to keep it"
     )
 
 
 def _scoring(one: Budget, share: float, largest: float | None) -> DiscreteLaplace:
-    """The noise of scores, on that share of a run's ε; rounded up."""
+    """The noise on scores, for that share of a run's ε; rounded up."""
     moved = 1 if largest is None else int(_UNITS)
     scale = math.nextafter(moved / (one.epsilon * share), math.inf)
     return DiscreteLaplace(scale, sensitivity=moved)
 
 
 def _less(one: Budget, scoring: DiscreteLaplace) -> Budget:
-    """What scoring leaves of a run for its fit, rounded down."""
+    """The budget that scoring leaves for the fit of a run, rounded down."""
     left = (one.epsilon - spent(scoring.claim.guarantee)[0]) * (1.0 - 2.0**-50)
     return PureDP(epsilon=left) if isinstance(one, PureDP) else ApproxDP(left, one.delta)
 
 
 def _selected(run: Claim, declared: Declaration) -> Claim:
-    """The claim of the best of all runs, from that of the kept one."""
+    """The claim of the best of all runs, from the claim of the kept one."""
     assumes = (
         f"each run costs at most {run.guarantee}, by {run.theorem}",
         *run.assumes,
@@ -446,7 +446,7 @@ def _selected(run: Claim, declared: Declaration) -> Claim:
 
 
 def _range(estimator: Any) -> float | None:  # noqa: ANN401
-    """The largest absolute error of a regression that is counted; None for a classifier."""
+    """The largest absolute error that counts for a regression; None for a classifier."""
     if is_classifier(estimator):
         return None
     low, high = (getattr(estimator, name, None) for name in ("low", "high"))
@@ -459,7 +459,7 @@ def _range(estimator: Any) -> float | None:  # noqa: ANN401
 
 
 def _score(model: Any, X: ArrayLike, y: NDArray[Any], largest: float | None) -> float:  # noqa: ANN401, N803
-    """How many labels are right; or minus the sum of absolute errors, in units of largest/2^20.
+    """The number of right labels, or minus the sum of absolute errors in units of largest/2^20.
 
     Either is a sum of whole numbers, so that floats hold it exactly.
     """

@@ -1,4 +1,4 @@
-"""DP-SGD: noisy gradients of random batches, each way of drawing them with its own claim."""
+"""DP-SGD: noisy gradients of random batches, with a claim for each way of drawing them."""
 
 import math
 from collections.abc import Callable
@@ -60,7 +60,7 @@ _SHUFFLED = 2_000  # up to so many records whole rows are shuffled; beyond, one 
 
 @dataclass(frozen=True, slots=True)
 class PoissonBatches:
-    """Every record is in a batch with probability `rate`, independently of all others."""
+    """Poisson batches: each record is in a batch with probability `rate`, independently."""
 
     rate: float
 
@@ -72,32 +72,32 @@ class PoissonBatches:
 
     @property
     def drawn_rate(self) -> float:
-        """The probability that a float uniform on multiples of 2^-53 is below `rate`."""
+        """The exact probability that a random float on the grid 2^-53 is below `rate`."""
         return math.ceil(self.rate * _UNIFORM) / _UNIFORM
 
     def theorem(self, relation: Relation) -> Theorem:
         return POISSON_SUBSAMPLING if relation is Relation.ADD_REMOVE else POISSON_REPLACED
 
     def check(self, setting: DescentSetting, steps: int) -> None:
-        """Poisson batches fit every setting, and any number of steps."""
+        """Accept every setting and any number of steps."""
 
     def expected(self, records: int) -> float:
         return float(self.rate) * records
 
     def reach(self, relation: Relation) -> float:  # noqa: ARG002
-        """The declared sensitivity, in clipping norms: one record's presence."""
+        """The declared sensitivity, in clipping norms, for adding or removing one record."""
         return 1.0
 
     def part(self, noise: Gaussian | Laplace, records: int) -> Composable:  # noqa: ARG002
-        """One step, as the accountant sees it."""
+        """One step, as a part for the accountant."""
         return Subsampled(noise, rate=self.drawn_rate)
 
     def times(self, steps: int) -> int:
-        """How many parts so many steps are to the accountant."""
+        """How many of the accountant's parts so many steps are."""
         return steps
 
     def sums(self, sums: ClippedSums | ChunkedSums, rng: np.random.Generator) -> Summing:
-        """What gives the sums over the next batch, at the parameters of each run."""
+        """A function that returns the sums over the next batch, at each run's parameters."""
 
         def chosen(few: slice, shape: tuple[int, int]) -> NDArray[np.bool_]:  # noqa: ARG001
             return rng.random(shape) < self.rate
@@ -107,7 +107,7 @@ class PoissonBatches:
 
 @dataclass(frozen=True, slots=True)
 class FixedBatches:
-    """`size` different records a batch, all such batches equally likely: REPLACE_ONE only."""
+    """Batches of `size` different records, all equally likely; REPLACE_ONE only."""
 
     size: int
 
@@ -134,7 +134,7 @@ class FixedBatches:
         return float(self.size)
 
     def reach(self, relation: Relation) -> float:  # noqa: ARG002
-        """The declared sensitivity, in clipping norms: one record of the batch replaced."""
+        """The declared sensitivity, in clipping norms, for replacing one record of the batch."""
         return 2.0
 
     def part(self, noise: Gaussian | Laplace, records: int) -> Composable:
@@ -154,7 +154,7 @@ class FixedBatches:
         )
 
     def _batches(self, count: int, records: int, rng: np.random.Generator) -> Ints:
-        """Record numbers (count, size); both ways draw integers without bias."""
+        """Record numbers (count, size); both methods draw integers without bias."""
         if records > _SHUFFLED:
             rows = [rng.choice(records, self.size, replace=False) for _ in range(count)]
             return np.array(rows, np.int64)
@@ -170,7 +170,7 @@ class FixedBatches:
 
 @dataclass(frozen=True, slots=True)
 class AllocatedBatches:
-    """Epochs of `count` batches: every record is in one of them, all being equally likely.
+    """Epochs of `count` batches: every record is in one of them, each equally likely.
 
     Records draw their batches independently of each other and afresh in every epoch. A record is
     then used as often as in Poisson batches of rate 1/count, and just once an epoch; the noise is
@@ -197,11 +197,11 @@ class AllocatedBatches:
         return records / self.count
 
     def reach(self, relation: Relation) -> float:  # noqa: ARG002
-        """The declared sensitivity, in clipping norms: one record's presence."""
+        """The declared sensitivity, in clipping norms, for adding or removing one record."""
         return 1.0
 
     def part(self, noise: Gaussian | Laplace, records: int) -> Composable:  # noqa: ARG002
-        """One epoch, as the accountant sees it."""
+        """One epoch, as a part for the accountant."""
         return RandomAllocation(noise, steps=self.count)
 
     def times(self, steps: int) -> int:
@@ -213,7 +213,7 @@ class AllocatedBatches:
 
 @dataclass(slots=True)
 class _Epochs:
-    """The batches of one epoch after another: which one each record of each run is in."""
+    """The batches, epoch after epoch: which batch each record is in, for each run."""
 
     batches: AllocatedBatches
     sums: ClippedSums | ChunkedSums
@@ -235,7 +235,7 @@ def _total_of_chosen(
     parameters: Floats,
     chosen: Callable[[slice, tuple[int, int]], NDArray[np.bool_]],
 ) -> Wholes:
-    """The sums over the records that each run has chosen, for a few runs at a time."""
+    """The sums over the records that each run chose, for a few runs at a time."""
     result = exact_zeros((len(parameters), sums.dimension), sums.records)
     step = max(1, _CELLS // max(1, sums.records))
     for start in range(0, len(parameters), step):
@@ -314,11 +314,11 @@ class StochasticGradientDescent:
 
     @property
     def transcript(self) -> Transcript:
-        """All noisy gradients, from which the release follows, as a mechanism."""
+        """All noisy gradients, which determine the release, as a mechanism."""
         return Transcript(self)
 
     def noise(self, dimension: int) -> StepNoise:
-        """What is added to each sum of gradients."""
+        """The noise on each sum of gradients."""
         relation = self.setting.relation
         reach = self.batches.reach(relation) * self.setting.clipping_norm(dimension)
         ratio = batch_noise_ratio(
@@ -350,7 +350,7 @@ class StochasticGradientDescent:
 def batch_noise_ratio(
     batches: Batches, budget: Budget, steps: int, relation: Relation, records: int
 ) -> float:
-    """The least scale of noise over its declared sensitivity that the budget allows."""
+    """The least ratio of noise scale to declared sensitivity that keeps the budget."""
 
     def part(ratio: float) -> Composable:
         pure = isinstance(budget, PureDP)
@@ -376,7 +376,7 @@ def batch_noise_ratio(
 
 
 def _least(meets: Callable[[float], bool]) -> float:
-    """A ratio that meets, within a share `_CLOSE` of one that does not."""
+    """A ratio that keeps the budget, within a relative `_CLOSE` of one that does not."""
     low = high = 1.0
     while not meets(high):
         low, high = high, 2.0 * high

@@ -109,18 +109,18 @@ class SufficientStatistics:
 
     @property
     def label_exponent(self) -> int:
-        """Labels are multiplied by 2^this, to the size of the features."""
+        """The power of two by which labels are scaled to the size of the features."""
         return math.frexp(float(self.bounds.norm))[1] - math.frexp(self.bounds.largest_label)[1]
 
     def sensitivity(self, dimension: int) -> float:
-        """Of the scaled statistics, in ℓ1 for Laplace noise and ℓ2 otherwise; not rounded down."""
+        """The ℓ1 (Laplace noise) or ℓ2 sensitivity of the scaled statistics; not rounded down."""
         r = float(self.bounds.norm)
         s = math.ldexp(self.bounds.largest_label, self.label_exponent)
         norm: Kind = "laplace" if self.kind == "laplace" else "norm"
         return sensitivity(r, s, dimension, kind=norm, relation=self.relation)
 
     def noise(self, dimension: int) -> StepNoise:
-        """What is added to the scaled statistics."""
+        """The noise on the scaled statistics."""
         reach = above(self.sensitivity(dimension) * packing_room(dimension, self.kind))
         return StepNoise(
             kind=self.kind,
@@ -131,7 +131,7 @@ class SufficientStatistics:
         )
 
     def sums(self, data: Data) -> tuple[Wholes, int]:
-        """The scaled statistics of the data, exactly, as multiples of 2^exponent."""
+        """The exact scaled statistics of the data, as multiples of 2^exponent."""
         if isinstance(data, Chunks):
             chunks = prepared_chunks(data, self.bounds, clip=self.clip_records)
             self.domain.check_dimension(chunks.shape[1])
@@ -157,7 +157,7 @@ class SufficientStatistics:
         return np.concatenate([packed(total[:, :d], self.kind), total[:, d]])
 
     def solution(self, released: Floats) -> Floats:
-        """θ for each row of noisy statistics: post-processing."""
+        """θ for each row of noisy statistics (post-processing)."""
         d = dimension_of(released.shape[1])
         # A feature s times as long, with a weight that is as much shorter, has 1/s² of the ridge.
         longer = np.ones(d)
@@ -171,7 +171,7 @@ class SufficientStatistics:
         return self.domain.project(np.einsum("mij,mj->mi", vectors, along) * longer)
 
     def ridge_for(self, dimension: int) -> float:
-        """The ridge, by default twice the spectral norm of the noise in A, about √(2d) entries."""
+        """The ridge; by default twice the spectral norm of the noise in A, about √(2d) entries."""
         if self.ridge is not None and self.ridge > 0:
             return float(self.ridge)
         entry = self.noise(dimension).deviation
@@ -203,7 +203,7 @@ class NoisyStatistics(OneRelease[Data]):
 def sensitivity(
     norm: float, label: float, dimension: int, *, kind: Kind, relation: Relation
 ) -> float:
-    """By how much one record moves (x·xᵀ, y·x) in ℓ1 (laplace) or ℓ2, not rounded down.
+    """How far one record moves (x·xᵀ, y·x): in ℓ1 for Laplace noise, else ℓ2; not rounded down.
 
     ℓ2 counts entries off the diagonal twice, ℓ1 once.
 
@@ -225,7 +225,7 @@ def sensitivity(
         return 2 * one if replaced else one
 
     def converted() -> arb:
-        """Cauchy and Schwarz, entries off the diagonal having weight 1/2."""
+        """The bound by Cauchy and Schwarz, in which entries off the diagonal have weight 1/2."""
         return ball(2 * d + Fraction(d * (d - 1), 4)).sqrt() * euclidean()
 
     if kind == "laplace":
@@ -234,5 +234,5 @@ def sensitivity(
 
 
 def dimension_of(statistics: int) -> int:
-    """The d with d(d + 3)/2 statistics."""
+    """The d for which there are d(d + 3)/2 statistics."""
     return (math.isqrt(9 + 8 * statistics) - 3) // 2

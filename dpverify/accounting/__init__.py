@@ -1,4 +1,4 @@
-"""Composition: one file a rule, and the accountant as the front door.
+"""Composition: the accountant, and one file for each composition rule.
 
 - `basic`, `advanced`, `optimal`, `unequal`: parts known as (ε, δ) guarantees;
 - `gdp`, `zcdp`, `rdp`: parts known by a Gaussian, a concentrated or a Rényi bound;

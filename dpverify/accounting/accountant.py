@@ -1,4 +1,4 @@
-"""The accountant: what mechanisms and guarantees cost together."""
+"""The accountant: the total cost of mechanisms and guarantees."""
 
 import html
 import math
@@ -86,7 +86,7 @@ class Accountant:
         return self.extended(*added)
 
     def extended(self, *added: Part) -> "Accountant":
-        """The accountant with parts that are known already."""
+        """The accountant with more parts."""
         grown = Accountant(relation=self.relation)
         parts, growth = self._grown.after(self.parts, added)
         object.__setattr__(grown, "parts", parts)
@@ -94,13 +94,13 @@ class Accountant:
         return grown
 
     def plot(self, *, delta: float = 1e-6, ax: "Axes | None" = None) -> "Axes":
-        """Draw the privacy profile, with ε at this δ marked; on `ax`, or on a new figure."""
+        """Plot the privacy profile, with ε at this δ marked; on `ax`, or on a new figure."""
         from dpverify.reporting.plots import profile_on  # noqa: PLC0415  # slow to import
 
         return profile_on(self, as_between("delta", delta, 0.0, 1.0), ax)
 
     def _repr_html_(self) -> str:
-        """For notebooks: what was composed, and which datasets are neighbors."""
+        """For notebooks: what was composed, and the neighboring relation."""
         rows = "".join(
             f"<tr><td>{part.times:,} ×</td><td>{html.escape(part.label)}</td></tr>"
             for part in self.parts
@@ -109,12 +109,12 @@ class Accountant:
         return f"<table>{head}{rows or '<tr><td>nothing was composed</td></tr>'}</table>"
 
     def to_json(self) -> str:
-        """The whole accountant as text, without loss; parts must be of the library's own kinds."""
+        """The whole accountant as JSON without loss; parts must be of the library's own kinds."""
         return record.written(self.relation, self.parts)
 
     @classmethod
     def from_json(cls, text: str) -> "Accountant":
-        """The accountant that `to_json` wrote; damaged and foreign texts are refused."""
+        """Load an accountant from the text of `to_json`; damaged and foreign texts are refused."""
         relation, parts = record.read(text)
         return cls(relation=relation).extended(*parts)
 
@@ -137,7 +137,7 @@ class Accountant:
     def epsilon(
         self, delta: float, *, tolerance: float = 1e-3, seconds: float | None = None
     ) -> Bracket:
-        """Bracket around the smallest ε that holds at δ.
+        """A bracket around the smallest ε that holds at δ.
 
         As narrow as floats allow where a closed form is known, else no wider than `tolerance`;
         after `seconds`, as narrow as it is by then, which `Bracket.assumes` says.
@@ -153,14 +153,14 @@ class Accountant:
     def delta(
         self, epsilon: float, *, tolerance: float = 1e-3, seconds: float | None = None
     ) -> Bracket:
-        """Bracket around the smallest δ that holds at ε; `tolerance` is relative to it."""
+        """A bracket around the smallest δ that holds at ε; `tolerance` is relative to it."""
         epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         tolerance = as_positive("tolerance", tolerance)
         with deadline.time_limit(seconds):
             return self._asked("delta", epsilon, tolerance)
 
     def _asked(self, unknown: Literal["epsilon", "delta"], at: float, tolerance: float) -> Bracket:
-        """The answer at `at`; if `at` is not a float, a bracket for both floats around it.
+        """The answer at `at`; if that is no float, a bracket over both floats around it.
 
         ε falls in δ and δ in ε, so the upper end is that of the float below.
         """
@@ -172,7 +172,7 @@ class Accountant:
         return replace(found, lower=min(beyond.lower, found.upper))
 
     def _in_time(self, question: Question) -> Bracket:
-        """The answer; nothing but a limit of time where not even a first bracket is known by then.
+        """The answer, or the trivial bracket if time runs out before anything is known.
 
         Chances and ε are at least 0, and chances at most 1.
         """
@@ -184,7 +184,7 @@ class Accountant:
             return Bracket(0.0, most, None, (deadline.OUT_OF_TIME,))
 
     def _answered(self, question: Question) -> Bracket:
-        """The answer to a question; from the sums alone where many parts are all Gaussian.
+        """The answer to a question; quick if all parts are Gaussian.
 
         Where it was asked of the parts before, too, from the grids that are kept for it.
         """
@@ -204,21 +204,21 @@ class Accountant:
 
     @property
     def _is_looped(self) -> bool:
-        """Whether grids may be kept: several parts, not all with a closed form, and no hurry."""
+        """Whether to keep grids for a loop: several parts, no closed form, no time limit."""
         several = len(self.parts) > 1 and self._grown.squares is None
         return several and not deadline.is_limited() and leaky_parts(self.parts) is None
 
     @property
     def risk(self) -> Risk:
-        """What the best attacker can do: reconstruction, singling out and more."""
+        """The success of the best attacker: reconstruction, singling out and more."""
         return Risk(self)
 
     def advantage(self, *, tolerance: float = 1e-3) -> Bracket:
-        """How far a true-positive rate can exceed its false-positive rate; see `Risk`."""
+        """The largest excess of the true-positive over the false-positive rate; see `Risk`."""
         return self.risk.advantage(tolerance=tolerance)
 
     def true_positive_rate(self, false_positive_rate: Share, *, tolerance: float = 1e-3) -> Bracket:
-        """The largest rate of detecting a record at a rate of false alarms; see `Risk`."""
+        """The largest rate of detecting a record at this false-positive rate; see `Risk`."""
         return self.risk.true_positive_rate(false_positive_rate, tolerance=tolerance)
 
     def posterior(self, prior: Share = 0.5) -> Bracket:
@@ -226,7 +226,7 @@ class Accountant:
         return self.risk.posterior(prior)
 
     def gaussian_summary(self, *, leak: Share = 0.0, tolerance: float = 1e-3) -> GaussianSummary:
-        """The whole profile as one μ of Gaussian DP, and the largest regret of saying so.
+        """The whole profile as one μ of Gaussian DP, and the largest error of that summary.
 
         μ is the least whose profile is nowhere below this one, but for an event of probability
         `leak`. Without a leak it is often useless: far out in their tails, samples with Gaussian
@@ -279,7 +279,7 @@ class Accountant:
         return Comparison(question.unknown, question.at, rows, skipped)
 
     def _sharpened(self, row: Row, question: Question) -> Row:
-        """The row of the numerical rule as the accountant answers; others as they are."""
+        """The numerical rule's row as the accountant answers it; other rows unchanged."""
         if row.rule != NUMERICAL.name:
             return row
         bracket = sharpened(self.parts, question, row.bracket)
@@ -287,7 +287,7 @@ class Accountant:
 
 
 def risk(subject: Composable | Accountant, *, relation: Relation | None = None) -> Risk:
-    """What the best attacker can do against a guarantee, a pair, a mechanism or an accountant.
+    """The success of the best attacker against a guarantee, pair, mechanism or accountant.
 
     A mechanism needs the `relation` that its neighbors are meant under; the risks of guarantees and
     pairs are the same under both.
@@ -302,7 +302,7 @@ def risk(subject: Composable | Accountant, *, relation: Relation | None = None) 
 
 
 def as_accountant(subject: Composable | Accountant, relation: Relation | None) -> Accountant:
-    """An accountant of one run of the subject; accountants as they are."""
+    """An accountant with one run of the subject; accountants are returned as they are."""
     check_instance("subject", subject)
     if relation is None:
         relation = getattr(getattr(subject, "claim", subject), "relation", None)
@@ -319,7 +319,7 @@ def as_accountant(subject: Composable | Accountant, relation: Relation | None) -
 
 
 def _reaches(pair: Pair, question: Question, lower: float) -> bool:
-    """Whether the ε of a pair at the δ in question is certainly not below `lower`."""
+    """Whether the ε of a pair at the δ in question is certainly at least `lower`."""
     if question.unknown == "delta":
         return False
     return at_least(lambda: pair.profile_ball(ball(lower)) - ball(question.at), 0.0)
@@ -328,7 +328,7 @@ def _reaches(pair: Pair, question: Question, lower: float) -> bool:
 def _rows(
     parts: Parts, question: Question, rules: Iterable[Rule] = RULES
 ) -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    """The answers of the rules, and the names of those for which no time was left."""
+    """The answers of the rules, and the names of rules for which time ran out."""
     rows, skipped = [], []
     for rule in rules:
         if rule is not BASIC and deadline.is_over():
@@ -390,7 +390,7 @@ def _found(parts: Parts, question: Question) -> Bracket:
 
 
 def _pure(parts: Parts, question: Question) -> Bracket | None:
-    """At δ = 0 largest losses add up: the likeliest outcome of each pair may occur in every run."""
+    """At δ = 0 the largest losses add up, as the worst outcome can occur in every run."""
     pairs = [(part.pair, part.times) for part in parts if part.pair is not None]
     if question.unknown == "delta" or question.at > 0 or len(pairs) < len(parts):
         return None
@@ -425,7 +425,7 @@ def _exact_rule(parts: Parts) -> Rule | None:
 
 
 def _instance(parts: Parts) -> Parts:
-    """A composition that satisfies all the guarantees: Gaussians for zCDP, nothing for Rényi."""
+    """A composition that satisfies all the guarantees: Gaussian for zCDP, none for Rényi."""
     kept = []
     for part in parts:
         match part.seen:
@@ -439,5 +439,5 @@ def _instance(parts: Parts) -> Parts:
 
 
 def _gaussian_with(rho: float) -> GaussianPair:
-    """N(μ, 1) with μ² = 2ρ is exactly ρ-zCDP."""
+    """The Gaussian pair with μ² = 2ρ, which is exactly ρ-zCDP."""
     return GaussianPair(2 * Fraction(rho))

@@ -1,4 +1,4 @@
-"""Budgets: what an accountant may spend, as one number that must not exceed another.
+"""Budgets: what an accountant may spend, as one number with a limit.
 
 An (ε, δ), a whole profile, μ of Gaussian DP, ρ of zCDP, a Rényi divergence, or what an attacker may
 gain. Whatever has `spent(accountant, precision)` fits: a bracket around the number, its limit, and
@@ -44,7 +44,7 @@ class Budgeted(Protocol):
     """A budget of any kind."""
 
     def spent(self, accountant: Accountant, precision: float) -> Spent:
-        """What the accountant spends of it, known to about `precision` of the limit."""
+        """What the accountant spends of it, to about `precision` of the limit."""
         ...
 
 
@@ -152,7 +152,7 @@ def _share(spent: float, allowed: float) -> float:
 
 
 def as_budget(budget: object) -> Budgeted:
-    """Read what a caller gives as a budget; refuse other things, and budgets nothing can exceed."""
+    """Read a caller's budget; raise for other values, and for budgets that nothing exceeds."""
     match budget:
         case PureDP() | ApproxDP() | GaussianDP() | ZeroConcentratedDP() | RenyiDP():
             _check_finite(budget)
@@ -179,7 +179,7 @@ def _check_finite(budget: Guarantee) -> None:
 
 
 def _approximate(accountant: Accountant, epsilon: float, delta: float, precision: float) -> Spent:
-    """What is spent in ε; or in δ where the budget has ε = 0."""
+    """The cost in ε, or in δ if the budget has ε = 0."""
     if epsilon == 0:
         spent = accountant.delta(epsilon, tolerance=precision / 4)
         return Spent(spent, delta, spent.upper * precision / 4)
@@ -192,7 +192,7 @@ def _mu(accountant: Accountant) -> Bracket:
     one = gaussian_parts(accountant.parts) if accountant.parts else None
     if one is None:
         raise NotSupported(
-            "budget=GaussianDP(…) must meet Gaussian parts only; for other ones "
+            "budget=GaussianDP(…) must come with Gaussian parts only; for others "
             "`accountant.gaussian_summary(leak=…)` says which μ they keep"
         )
     square = one.squared_mu
@@ -203,8 +203,8 @@ def _rho(accountant: Accountant) -> Bracket:
     total = zcdp(accountant.parts)
     if total is None:
         raise NotSupported(
-            "budget=ZeroConcentratedDP(…) must meet parts that have a ρ: Gaussian noise, pure "
-            "guarantees and zCDP ones have"
+            "budget=ZeroConcentratedDP(…) must come with parts that have a ρ: Gaussian noise, pure "
+            "DP or zCDP"
         )
     one = gaussian_parts(accountant.parts)
     least = 0.0 if one is None else math.nextafter(total.rho, 0.0)

@@ -1,4 +1,4 @@
-"""Noise for a budget, and how much of anything else it allows: the inverse of composition."""
+"""The noise for a budget, and how much of anything else it allows: composition inverted."""
 
 import math
 from collections.abc import Callable
@@ -51,7 +51,7 @@ class Calibration:
 
     @property
     def relative_gap(self) -> float:
-        """At most this share of the noise could be saved."""
+        """An upper bound on the share of the noise that could be saved."""
         return 1 - self.insufficient / self.noise
 
 
@@ -126,7 +126,7 @@ def calibration(  # noqa: PLR0913  # likewise
 
 @dataclass(frozen=True, slots=True)
 class Largest:
-    """The largest number found, what it spends, and the least one known to break the budget.
+    """The largest number found, its cost, and the smallest number known to break the budget.
 
     `spent.upper` is within the budget; `beyond` is ∞ where nothing more is allowed to be asked.
 
@@ -159,7 +159,7 @@ def largest(  # noqa: PLR0913  # likewise
     precision: float = 1e-4,
     seconds: float | None = None,
 ) -> Largest:
-    """The largest number up to `most` with which `factory(number)` stays within the budget.
+    """The largest number up to `most` for which `factory(number)` stays within the budget.
 
     Steps, epochs, a batch or a rate: larger must mean less privacy. If a `whole` number is looked
     for, from 1 on, the next one breaks the budget for certain wherever brackets can tell; else the
@@ -207,7 +207,7 @@ def _check_factory(factory: object, of: str, example: str) -> None:
 def _spent(
     factory: Factory, number: float, budget: Budgeted, run: "tuple[Relation, int, float]"
 ) -> "_Trial":
-    """What `times` runs of what the number makes spend of the budget."""
+    """What `times` runs of the factory's mechanism spend of the budget."""
     relation, times, precision = run
     accountant = Accountant(relation=relation).compose(factory(number), times=times)
     with no_games():
@@ -216,7 +216,7 @@ def _spent(
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Search among whole numbers."""
+    """A search among whole numbers."""
 
     factory: Factory
     budget: Budgeted
@@ -253,7 +253,7 @@ class _Counts:
 
 
 def _shown(budget: Budgeted) -> object:
-    """The budget as what it is: with δ = 0 it is pure."""
+    """The budget in its own kind: with δ = 0 it is pure."""
     stated: object = getattr(budget, "guarantee", budget)
     if isinstance(stated, ApproxDP) and stated.delta == 0:
         return PureDP(epsilon=stated.epsilon)
@@ -262,7 +262,7 @@ def _shown(budget: Budgeted) -> object:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A noise scale that was tried: what it spends, what is allowed, and the tolerance."""
+    """A noise scale that was tried: its cost, the limit, and the tolerance."""
 
     noise: float
     spent: Bracket
@@ -284,12 +284,12 @@ class _Trial:
 
     @property
     def is_sharp(self) -> bool:
-        """Whether the cost is known to float precision."""
+        """Whether the cost is known to float accuracy."""
         return self.spent.width <= 1e-12 * self.allowed
 
     @property
     def is_open(self) -> bool:
-        """Whether no narrower bracket can be had: the worst pair is unknown, or memory ran out."""
+        """Whether no narrower bracket is possible: the worst pair is unknown, or memory ran out."""
         return self.spent.width > 2.0 * self.tolerance
 
     @property
@@ -421,7 +421,7 @@ class _Search:
         return self.trial(high.noise * (1.0 - min(less, 0.5)), precision)
 
     def rounded(self, low: _Trial, high: _Trial, precision: float) -> _Trial:
-        """A number with fewer digits between the two, if one meets the budget as well."""
+        """A number with fewer digits between the two, if one also meets the budget."""
         for digits in range(1, 13):
             noise = float(f"{high.noise:.{digits}g}")
             if low.noise < noise < high.noise:

@@ -1,4 +1,4 @@
-"""Rules side by side: what each says of the same composition, and which is tightest."""
+"""Rules compared: what each says of the same composition, and which is tightest."""
 
 from dataclasses import dataclass
 from html import escape
@@ -13,7 +13,7 @@ from dpverify.theorems import Theorem
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One rule's answer; `exact` says that its lower end is a bound too, not a trivial 0."""
+    """One rule's answer; `exact` means that its lower end is a real bound, not just 0."""
 
     rule: str
     theorem: Theorem
@@ -46,7 +46,7 @@ class Comparison:
 
     @property
     def tightest(self) -> Row | None:
-        """The row with the smallest upper end; among equals an exact one, then the first.
+        """The row with the smallest upper end; in a tie an exact one, then the first.
 
         None if a time limit left no row.
         """
@@ -72,7 +72,7 @@ class Comparison:
         return "\n".join([head, *lines])
 
     def _repr_html_(self) -> str:
-        """For notebooks: the table, the tightest rule in bold."""
+        """For notebooks: the table, with the tightest rule in bold."""
         given = "δ" if self.unknown == "epsilon" else "ε"
         symbol = "ε" if self.unknown == "epsilon" else "δ"
         best = self.tightest
@@ -87,7 +87,7 @@ class Comparison:
         return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; infinities as strings, trivial lower ends as None."""
+        """The table as plain values for JSON; infinities as texts, trivial lower ends as None."""
         return {
             "version": 1,
             "unknown": self.unknown,

@@ -1,4 +1,4 @@
-"""From one guarantee to another, only where a theorem says so, and always an upper bound."""
+"""Conversions between guarantees by theorems, always as upper bounds."""
 
 import math
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from dpverify.theorems import (
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """The guarantee that follows, and the theorem by which it does.
+    """The implied guarantee, and the theorem that implies it.
 
     >>> import dpverify as dpv
     >>> found = dpv.to_approx(dpv.ZeroConcentratedDP(rho=0.5), delta=1e-6)
@@ -64,7 +64,7 @@ def to_approx(guarantee: Guarantee, *, delta: float) -> Conversion:
 
 
 def to_zcdp(guarantee: Guarantee) -> Conversion:
-    """ρ = ε²/2 for pure DP, μ²/2 for Gaussian DP, rounded up; nothing else implies zCDP.
+    """ρ = ε²/2 for pure DP, μ²/2 for Gaussian DP, rounded up; other guarantees are refused.
 
     >>> import dpverify as dpv
     >>> dpv.to_zcdp(dpv.PureDP(1.0)).guarantee
@@ -82,7 +82,7 @@ def to_zcdp(guarantee: Guarantee) -> Conversion:
 
 
 def to_gdp(guarantee: Guarantee) -> Conversion:
-    """μ = 2·Φ⁻¹(e^ε/(1+e^ε)) for pure DP, rounded up; nothing else implies Gaussian DP.
+    """μ = 2·Φ⁻¹(e^ε/(1+e^ε)) for pure DP, rounded up; other guarantees are refused.
 
     >>> import dpverify as dpv
     >>> dpv.to_gdp(dpv.PureDP(1.0)).guarantee

@@ -1,4 +1,4 @@
-"""Curves of a composition as arrays, both certified ends: profile, trade-off, growth of ε."""
+"""Curves of a composition as arrays of lower and upper bounds: profile, trade-off, growth."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _MOST_POINTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """At every x the exact value lies between `lower` and `upper`."""
+    """At every x, the exact value is between `lower` and `upper`."""
 
     x: Floats
     lower: Floats
@@ -115,7 +115,7 @@ def _runs(accountant: Accountant) -> int:
 
 
 def _sorted(name: str, values: ArrayLike) -> Floats:
-    """The values as a sorted array; refuse what is not a list of non-negative numbers."""
+    """The values as a sorted array; raise for anything but non-negative numbers."""
     try:
         array = np.atleast_1d(np.asarray(values, dtype=float))
     except (TypeError, ValueError):

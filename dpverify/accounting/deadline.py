@@ -1,4 +1,4 @@
-"""Time limits on questions: when time is up, the best bracket found so far is the answer.
+"""Time limits: when time is up, the best bracket found so far is the answer.
 
     with time_limit(5.0):
         accountant.epsilon(1e-6)
@@ -30,12 +30,12 @@ _stopped = [math.inf]  # when the user interrupted; a signal has no context of i
 
 
 class DeadlinePassed(Exception):  # never leaves the library
-    """The limit passed in the middle of a step that has nothing to return yet."""
+    """Raised if the limit passes within a step that has nothing to return yet."""
 
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Let questions inside take this long; None sets no limit, and an outer one stays in force."""
+    """Limit the time of questions inside; None sets no limit, and outer limits stay in force."""
     if seconds is None:
         yield
         return
@@ -52,7 +52,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def ended_by_interrupt() -> Iterator[Callable[[], bool]]:
-    """Within, the first interrupt ends the time of all questions; a second one raises.
+    """A context in which the first interrupt ends all questions, and a second one raises.
 
     Yields a function that says whether there was one. Signals reach the main thread alone: in
     another one nothing changes.
@@ -75,7 +75,7 @@ def ended_by_interrupt() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def giving_up() -> Iterator[None]:
-    """Within, formulas raise `DeadlinePassed` as well, once twice the limit has passed."""
+    """A context in which formulas raise `DeadlinePassed` once twice the limit has passed."""
     token = patience.set(_give_up)
     try:
         yield
@@ -89,7 +89,7 @@ def _give_up() -> None:
 
 
 def is_limited() -> bool:
-    """Whether a limit is set, so that answers may be wider than they could be."""
+    """Whether a limit is set, so that answers may be wider than necessary."""
     return min(_end.get(), _stopped[0]) < math.inf
 
 

@@ -1,4 +1,4 @@
-"""A whole profile in one number: the least μ whose Gaussian curve dominates it, and the error made.
+"""A profile in one number: the least μ whose Gaussian curve bounds it, and the error made.
 
 A profile δ(ε) is convex in x = e^ε. Between two of its points it lies under the line c − α·x that
 joins them, and the Gaussian profile lies on or above that line once μ ≥ Φ⁻¹(c) − Φ⁻¹(α); at the
@@ -42,7 +42,7 @@ _NEAR = 0.01  # how well that place is known
 
 @dataclass(frozen=True, slots=True)
 class GaussianSummary:
-    """The least μ such that the profile is nowhere above that of μ-GDP, and how much that gives up.
+    """The least μ for which μ-GDP bounds the profile, and how much that overstates it.
 
     With a `leak` the profile may be above it by an event of that probability: it is nowhere above
     leak + (1 − leak)·δ_μ(ε), the profile of μ-GDP composed with (0, leak)-DP.
@@ -66,7 +66,7 @@ class GaussianSummary:
 
     @property
     def guarantee(self) -> GaussianDP:
-        """What holds, at the upper end of μ; but for an event whose probability is the leak."""
+        """The guarantee at the upper end of μ, except for an event of the leak's probability."""
         return GaussianDP(self.mu.upper)
 
     def __str__(self) -> str:
@@ -81,12 +81,12 @@ class GaussianSummary:
 
     @property
     def _is_exact(self) -> bool:
-        """Whether nothing is given up but for rounding, next to what an attacker gains at all."""
+        """Whether the summary loses nothing beyond rounding, relative to an attacker's gain."""
         gained = math.erf(self.mu.lower / math.sqrt(8))
         return self.mu.width <= _EXACT * self.mu.upper and self.regret.upper <= _EXACT * gained
 
     def to_dict(self) -> dict[str, Any]:
-        """Both brackets and the leak as plain values; infinities as strings."""
+        """Both brackets and the leak as plain values; infinities as texts."""
         return {
             "mu": {"lower": plain(self.mu.lower), "upper": plain(self.mu.upper)},
             "leak": self.leak,
@@ -94,7 +94,7 @@ class GaussianSummary:
         }
 
     def _repr_html_(self) -> str:
-        """For notebooks: the sentence, and on hovering both brackets."""
+        """For notebooks: the sentence, with both brackets on hovering."""
         ends = html.escape(f"μ in {self.mu}, regret in {self.regret}", quote=True)
         return f'<span title="{ends}">{html.escape(str(self))}</span>'
 
@@ -150,7 +150,7 @@ def _of_gaussian(pair: GaussianPair) -> GaussianSummary:
 
 
 def _always_right(spent: Profiled, leak: float, least: float) -> GaussianSummary:
-    """No μ will do, or none is known: what remains is an attacker who is always right.
+    """The summary if no μ exists or is known: an attacker who is always right.
 
     Then (1 − δ(ε))/(1 + e^ε) is largest at ε = 0: it is how often the best guess errs.
     """
@@ -280,7 +280,7 @@ class _Points:
         return hull
 
     def regret(self, mu: float) -> Bracket:
-        """The largest (g's δ − f's δ)/(1 + x).
+        """The largest (g's δ − f's δ)/(1 + x), the error of the summary.
 
         Beyond the last point g's δ is below what it is there, and f's is at least its rest.
         """

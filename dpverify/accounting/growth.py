@@ -1,4 +1,4 @@
-"""What an accountant carries from one composition to the next, so that a loop stays near linear.
+"""What an accountant keeps between compositions, so that a loop takes nearly linear time.
 
 Three things grow with a composition: where each distinct part stands, so that equal ones are
 counted without looking at all of them again; as long as every part is Gaussian, the sum of the μ²;
@@ -31,7 +31,7 @@ class _Asked:
 
 
 class Loops:
-    """The questions that are asked again and again as a composition grows, and their grids.
+    """Questions that are asked repeatedly as a composition grows, and their grids.
 
     Accountants that grew from one another share them. Who asks takes the grids out and puts them
     back, so that no two threads ever have the same ones.
@@ -64,7 +64,7 @@ class Loops:
         return found
 
     def __reduce__(self) -> tuple[type["Loops"], tuple[()]]:
-        """A copy begins anew: grids are large, and belong to one thread at a time."""
+        """A copy starts without grids, which are large and belong to one thread."""
         return Loops, ()
 
 
@@ -77,7 +77,7 @@ class Growth:
     loops: Loops = field(default_factory=Loops)
 
     def after(self, parts: Parts, added: Parts) -> tuple[Parts, "Growth"]:
-        """The parts with more of them, equal ones listed once; and what is carried on.
+        """More parts, with equal ones listed once; and what is kept for later questions.
 
         The places are shared with accountants that branched off, which may have put other parts
         there: then they are looked up anew.

@@ -1,4 +1,4 @@
-"""The parts of a composition: what is composed, seen as a pair or as a guarantee, and how often."""
+"""The parts of a composition, each a pair or a guarantee with a number of runs."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -65,7 +65,7 @@ def part_of(subject: Composable, *, times: int, relation: Relation) -> Part:
 
 
 def _of_relation(pair: Pair, relation: Relation) -> Pair:
-    """The pair as it may be composed with itself and with others under `relation`.
+    """The pair in the form that can be composed under `relation`.
 
     ADD_REMOVE: `left` is the law with the record and `right` the law without it, in every part, so
     that a product of pairs keeps the sides apart.
@@ -102,7 +102,7 @@ def _seen(subject: Guarantee | Pair) -> Pair | ZeroConcentratedDP | RenyiDP:
 def grouped(
     seen: Pair | ZeroConcentratedDP | RenyiDP, size: int
 ) -> Pair | ZeroConcentratedDP | RenyiDP:
-    """What a group of `size` records sees of a part. [BS16 Prop. 1.9 for zCDP]"""
+    """The part for a group of `size` records. [BS16 Prop. 1.9 for zCDP]"""
     match seen:
         case Pair():
             return seen.grouped(size)
@@ -110,12 +110,12 @@ def grouped(
             return ZeroConcentratedDP(rho=enclose(lambda: ball(rho) * size**2)[1])
         case _:
             raise NotSupported(
-                f"part={seen!r} must be a pair or zCDP: one Rényi order says too little of groups"
+                f"part={seen!r} must be a pair or zCDP: one Rényi order does not bound groups"
             )
 
 
 def brief(subject: object) -> str:
-    """A frozen value in short: without the fields that have their default.
+    """The repr of a frozen value without the fields at their default.
 
     >>> brief(ApproxDP(epsilon=0.5))
     'ApproxDP(epsilon=0.5)'
@@ -141,13 +141,13 @@ def brief(subject: object) -> str:
 
 
 def leaky_parts(parts: Parts) -> tuple[tuple[ApproxDP, int], ...] | None:
-    """The parts as (ε, δ) guarantees, if every part is one."""
+    """The parts as (ε, δ) guarantees, if every part is one; else None."""
     found = [(p.seen.worst, p.times) for p in parts if isinstance(p.seen, LeakyResponsePair)]
     return tuple(found) if len(found) == len(parts) else None
 
 
 def gaussian_parts(parts: Parts) -> GaussianPair | None:
-    """The one Gaussian pair that all parts amount to, if every one is Gaussian. [DRS22 Cor. 2]"""
+    """The single Gaussian pair equal to all parts, if each is Gaussian. [DRS22 Cor. 2]"""
     found = [p.seen.squared_mu * p.times for p in parts if isinstance(p.seen, GaussianPair)]
     return GaussianPair(sum(found, Fraction())) if len(found) == len(parts) else None
 
@@ -162,7 +162,7 @@ def merged(parts: Iterable[Part]) -> Parts:
 
 
 def leak(parts: Sequence[tuple[ApproxDP, int]]) -> arb:
-    """1 − Π(1−δᵢ)^kᵢ: the probability that some leaky response gives its side away."""
+    """1 − Π(1−δᵢ)^kᵢ: the probability that some leaky response leaks."""
     return -_log_unleaked(parts).expm1()
 
 

@@ -1,4 +1,4 @@
-"""An accountant as a JSON file and back, without loss.
+"""An accountant as a JSON text and back, without loss.
 
 Numbers keep their kind: ints and floats as JSON has them, fractions and infinities as marked texts.
 A file says what it is, in which version, and carries a digest of its content: one that was damaged,
@@ -49,7 +49,7 @@ def written(relation: Relation, parts: Parts) -> str:
 
 
 def read(text: str) -> tuple[Relation, Parts]:
-    """What `written` wrote."""
+    """The accountant in a text from `written`."""
     try:
         content = json.loads(text)
     except (TypeError, ValueError, RecursionError):
@@ -73,13 +73,13 @@ def read(text: str) -> tuple[Relation, Parts]:
 
 
 def told(seen: Pair | RenyiDP | ZeroConcentratedDP) -> dict[str, Any]:
-    """What an accountant sees of a part as plain values; `seen_in` is the inverse."""
+    """The pair or guarantee of a part as plain values; `seen_in` is the inverse."""
     found: dict[str, Any] = _encoded(seen)
     return found
 
 
 def seen_in(values: dict[str, Any]) -> Pair | RenyiDP | ZeroConcentratedDP:
-    """The pair or the guarantee that `told` wrote."""
+    """The pair or guarantee that `told` wrote."""
     try:
         found = _decoded(values)
     except DPVerifyError:
@@ -92,7 +92,7 @@ def seen_in(values: dict[str, Any]) -> Pair | RenyiDP | ZeroConcentratedDP:
 
 
 def name_of(seen: Pair | RenyiDP | ZeroConcentratedDP) -> str:
-    """A name that no other pair or guarantee has: its kind, and a digest of all that it holds."""
+    """A unique name of a pair or guarantee: its kind, and a digest of its contents."""
     return f"{type(seen).__name__}:{_digest(told(seen))}"
 
 

@@ -1,4 +1,4 @@
-r"""From one Rényi divergence to (ε, δ), without loss.
+r"""The lossless conversion from a Rényi divergence to (ε, δ).
 
 Fix an order α and a bound γ on the Rényi divergence of P from Q. For any event E with p = P(E) and
 q = Q(E), merging outcomes to "E or not" leaves
@@ -45,7 +45,7 @@ _TINY = math.exp(_LOGITS[0])  # a smaller share cannot be told from 0 in floats,
 
 
 def simple_epsilon(order: float, divergence: float, delta: float) -> float:
-    """γ + ln(1 − 1/α) − ln(α·δ)/(α − 1), rounded up; valid, and not the best."""
+    """γ + ln(1 − 1/α) − ln(α·δ)/(α − 1), rounded up; valid but not optimal."""
 
     def formula() -> arb:
         a, d = ball(order), ball(delta)
@@ -118,7 +118,7 @@ def largest_divergence(order: float, epsilon: float, delta: float) -> float:
 
 @lru_cache(maxsize=4096)
 def approximate_epsilon(order: float, divergence: float, delta: float) -> float:
-    """`renyi_epsilon` in plain floats, for searching over orders and for starting points only."""
+    """`renyi_epsilon` in plain floats; only for searching over orders and starting points."""
     ceiling, log_delta = simple_epsilon(order, divergence, delta), math.log(delta)
     if approximate_log_delta(order, divergence, 0.0) <= log_delta:
         return 0.0
@@ -131,7 +131,7 @@ def approximate_epsilon(order: float, divergence: float, delta: float) -> float:
 
 @lru_cache(maxsize=4096)
 def approximate_log_delta(order: float, divergence: float, epsilon: float) -> float:
-    """Ln of `renyi_delta` in plain floats, likewise.
+    """ln of `renyi_delta` in plain floats; only for searching.
 
     Pairs on two outcomes are told by their ratios r = p/q > s = (1−p)/(1−q). Along the line the
     moment is least where (α−1)(r^α − s^α) = e^ε·α(r^(α−1) − s^(α−1)), which gives r for every s,

@@ -1,4 +1,4 @@
-"""What an attacker can do: risks that are read off a privacy profile, as certified brackets.
+"""The attacker's success: risks computed from a privacy profile, as certified brackets.
 
 Someone tries to tell two neighboring datasets apart, with and without a record, knowing everything
 but that. The best test that raises a false alarm with probability at most α detects the record with
@@ -48,7 +48,7 @@ Share: TypeAlias = float | Fraction
 
 
 class Profiled(Protocol):
-    """Says which δ holds at ε and which ε at δ, as accountants do."""
+    """Anything that gives δ at ε and ε at δ, as accountants do."""
 
     def epsilon(self, delta: float, *, tolerance: float = ...) -> Bracket: ...
 
@@ -61,7 +61,7 @@ class Profiled(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What the best attacker achieves against something that has a profile.
+    """The success of the best attacker against anything with a profile.
 
     >>> import dpverify as dpv
     >>> risk = dpv.risk(dpv.PureDP(1.0), relation=dpv.Relation.ADD_REMOVE)
@@ -72,11 +72,11 @@ class Risk:
     spent: Profiled
 
     def advantage(self, *, tolerance: float = 1e-3) -> Bracket:
-        """By how much a true-positive rate can exceed its false-positive rate: δ at ε = 0."""
+        """The largest excess of the true-positive over the false-positive rate: δ at ε = 0."""
         return self.spent.delta(0.0, tolerance=tolerance)
 
     def true_positive_rate(self, false_positive_rate: Share, *, tolerance: float = 1e-3) -> Bracket:
-        """The largest probability of detecting a record, at a rate of false alarms.
+        """The largest probability of detecting a record at this rate of false alarms.
 
         The least x·α + δ(ln x) over x > 0, a convex function of x. `tolerance` is relative.
         """
@@ -97,11 +97,11 @@ class Risk:
             return _Dual(self.spent, alarm, tolerance).least()
 
     def gaussian_summary(self, *, leak: Share = 0.0, tolerance: float = 1e-3) -> "GaussianSummary":
-        """All rates at once as one μ of Gaussian DP; see `Accountant.gaussian_summary`."""
+        """All rates as one μ of Gaussian DP; see `Accountant.gaussian_summary`."""
         return self.spent.gaussian_summary(leak=leak, tolerance=tolerance)
 
     def success(self, prior: Share = 0.5, *, tolerance: float = 1e-3) -> Bracket:
-        """How often the best guess is right, if the record is there with probability `prior`.
+        """The probability that the best guess is right, if the record is there with this `prior`.
 
         Without looking it is right with probability max(prior, 1 − prior).
         """
@@ -119,7 +119,7 @@ class Risk:
         return Bracket(min(lower, 1.0), min(upper, 1.0), ATTACK_RISK, most.assumes)
 
     def posterior(self, prior: Share = 0.5) -> Bracket:
-        """The highest posterior probability that any output can give to someone with this `prior`.
+        """The highest posterior probability that an output can give to someone with this `prior`.
 
         The worst output counts, however rare it is: with Gaussian noise some outputs leave hardly a
         doubt, so this is 1, and `success` or `positive_predictive_value` say more.
@@ -146,7 +146,7 @@ class Risk:
     def positive_predictive_value(
         self, false_positive_rate: Share, prior: Share = 0.5, *, tolerance: float = 1e-3
     ) -> Bracket:
-        """How often an alarm is right, of the best test with this rate of false alarms."""
+        """The probability that an alarm is right, for the best test at this false-alarm rate."""
         alarm = as_between("false_positive_rate", false_positive_rate, 0.0, 1.0)
         prior = as_between("prior", prior, 0.0, 1.0)
         found = self.true_positive_rate(alarm, tolerance=tolerance)
@@ -165,7 +165,7 @@ class Risk:
         return Bracket(lower, upper, ATTACK_RISK, found.assumes)
 
     def reconstruction(self, baseline: Share, *, tolerance: float = 1e-3) -> Bracket:
-        """How often a record is reconstructed that is guessed with probability `baseline` without.
+        """The largest probability of reconstructing a record that has a prior of `baseline`.
 
         The upper end holds for every distribution of the record and every rule for what counts as
         reconstructed; the lower one is what one achieves without any output.
@@ -176,7 +176,7 @@ class Risk:
         return Bracket(min(lower, found.upper), found.upper, RECONSTRUCTION, found.assumes)
 
     def singling_out(self, records: int, weight: Share, *, tolerance: float = 1e-3) -> Bracket:
-        """How often someone describes exactly one of the `records`, by a rule of small `weight`.
+        """The probability of describing exactly one of the `records` by a rule of small `weight`.
 
         The weight is the probability that a random person fits the description. Records are drawn
         independently. The lower end is what one achieves without any output: n·w·(1 − w)^(n−1).
@@ -190,7 +190,7 @@ class Risk:
         return Bracket(min(max(lower, 0.0), upper), upper, SINGLING_OUT, found.assumes)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the risks that need no more than a rate, with their theorems on hovering.
+        """For notebooks: the risks that only need a rate, with their theorems on hovering.
 
         They are computed when they are shown.
         """

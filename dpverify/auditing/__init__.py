@@ -1,4 +1,4 @@
-"""Audits: is the claimed ε true? Samples of a mechanism against a claim.
+"""Audits: test from samples of a mechanism whether the ε that it claims is true.
 
 - `adapters`: mechanisms of other libraries;
 - `sampling`: draws that depend on the seed alone, and outputs of any kind as columns and texts;

@@ -1,4 +1,4 @@
-"""Audits: draw from a mechanism, bet on events, learn from the draws, and say what was found.
+"""The audit: draw from a mechanism, bet on events, learn from the draws, and give a verdict.
 
 Draws come in stages that grow by about 4/3 each. Every stage is judged with what the stages before
 it chose, and then added to the past:
@@ -200,7 +200,7 @@ def audit(  # noqa: PLR0913  # the contract of the library
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """An audit that was checked and not begun: its plan, its draws, and what it is named by."""
+    """An audit whose arguments are checked but that has not begun: its plan and its draws."""
 
     plan: Plan
     sampler: Sampler
@@ -224,7 +224,7 @@ def planned(  # noqa: PLR0913
     exceptions: Exceptions,
     seconds: float | None,
 ) -> Planned:
-    """Check what `audit` is asked."""
+    """Check the arguments of `audit` and plan it."""
     begun = time.time()
     if schema is not None:
         schema.check_neighbors(left, right)
@@ -269,7 +269,7 @@ def _search(mechanism: Target, schema: Schema | None, **options: Any) -> Verdict
 def journal_of(
     checkpoint: str | Path | Chapter | None, named: dict[str, Any]
 ) -> Iterator[Chapter | None]:
-    """The draws that are kept; those of one pair of a search are in a file that is open already."""
+    """Where draws are kept on disk; pairs of one search share the file that is already open."""
     if checkpoint is None or isinstance(checkpoint, Chapter):
         yield checkpoint
         return

@@ -1,4 +1,4 @@
-"""Audits of a sampler: are batches drawn as the accounting says they are?
+"""Audit a sampler: are batches drawn as the accounting says?
 
 Privacy amplification by sampling is worth what the sampler does. Each way of drawing batches says
 which batches are impossible, and how those that are possible are distributed; every test here has
@@ -49,7 +49,7 @@ _NOTHING = "no amplification by sampling is known for it"
 
 @dataclass(frozen=True, slots=True)
 class BatchTest:
-    """What was seen in the batches, and how likely that, or more of it, is as claimed."""
+    """What one test saw in the batches, and its p-value under the claim."""
 
     seen: str
     p_value: float
@@ -62,7 +62,7 @@ class BatchTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchVerdict:
-    """Whether batches contradict how they are said to be drawn, and what they look like.
+    """Whether batches contradict the claimed sampling, and which sampling they look like.
 
     `looks_like` describes and proves nothing; `account_with` names what such batches are accounted
     for by, if there is anything.
@@ -103,7 +103,7 @@ def audit_batches(  # noqa: PLR0913  # what is drawn, as what, and for how long
     steps: int | None = None,
     level: float = 0.001,
 ) -> BatchVerdict:
-    """Try to refute that batches of records are drawn as an accountant is told.
+    """Try to refute that batches of records are drawn as the accountant was told.
 
     Parameters
     ----------
@@ -204,11 +204,11 @@ class _Batches:
 
     @property
     def repeats(self) -> list[int]:
-        """The batches in which a record is drawn twice."""
+        """The batches in which some record occurs twice."""
         return [i for i, row in enumerate(self.rows) if _distinct(row).size < row.size]
 
     def counts(self, first: int, last: int) -> Ints:
-        """How often each record was drawn in some batches."""
+        """How often each record was drawn in a range of batches."""
         drawn = np.concatenate([*self.rows[first:last], np.zeros(0, dtype=np.int64)])
         return np.bincount(drawn, minlength=self.records)
 
@@ -350,7 +350,7 @@ class _Replaced:
 
 @dataclass(frozen=True, slots=True)
 class _Epochs:
-    """Each record in `selected` of so many batches; of even sizes if they are cut off a shuffle."""
+    """Each record is in `selected` of so many batches; if `even`, batches are cuts of a shuffle."""
 
     batches: int
     selected: int
@@ -385,7 +385,7 @@ class _Epochs:
         yield _ordered(seen)
 
     def _swaps(self, seen: _Batches) -> Iterator[BatchTest]:
-        """A record in one of two batches is in either with probability 1/2, and all are so."""
+        """Test which of two batches a record is in: each with probability 1/2, independently."""
         tails: list[tuple[float, float]] = []
         for start in range(0, len(seen.sizes), self.batches):
             for i in range(start, min(start + self.batches, len(seen.sizes)) - 1, 2):
@@ -430,7 +430,7 @@ _SHARING = ("successive batches share too few records", "successive batches shar
 
 
 def _impossible(wrong: Any, told: str, *, what: str = "batches") -> BatchTest:  # noqa: ANN401
-    """What cannot happen: a single one of it refutes."""
+    """A test for what cannot happen under the claim: one occurrence refutes."""
     found = np.flatnonzero(wrong)
     if not found.size:
         return BatchTest(f"no {what} have {told}", 1.0)
@@ -449,7 +449,7 @@ def _never_twice(seen: _Batches) -> Iterator[BatchTest]:
 
 
 def _evenness(sizes: Ints, cells: int) -> Iterator[BatchTest]:
-    """Two sizes, given their sum, are a draw of so many from two equal urns."""
+    """Test whether two sizes, given their sum, split as a draw from two equal urns."""
     ones, others = sizes[:-1:2], sizes[1::2]
     tails = [
         _halves(min(a, b), scipy.stats.hypergeom, cells, cells // 2, a + b)
@@ -460,7 +460,7 @@ def _evenness(sizes: Ints, cells: int) -> Iterator[BatchTest]:
 
 
 def _halves(least: int, law: Any, *parameters: Any) -> tuple[float, float]:  # noqa: ANN401
-    """How likely the smaller of two counts is as large as this; and as small."""
+    """Two p-values for the smaller of two counts: one for too even a split, one for too uneven."""
     total = parameters[-1] if law is scipy.stats.hypergeom else parameters[0]
     beyond = 2.0 * float(law.cdf(least - 1, *parameters))
     uneven = min(1.0, 2.0 * float(law.cdf(least, *parameters))) if 2 * least < total else 1.0
@@ -468,7 +468,7 @@ def _halves(least: int, law: Any, *parameters: Any) -> tuple[float, float]:  # n
 
 
 def _independence(seen: _Batches) -> Iterator[BatchTest]:
-    """Uniform subsets of their sizes, independent of each other."""
+    """Tests whether batches are independent, uniform subsets of their sizes."""
     yield from _overlaps(seen, list(range(len(seen.sizes))), _SHARING)
     yield _disjointness(seen)
     yield _preference(seen)
@@ -490,7 +490,7 @@ def _overlaps(seen: _Batches, which: Sequence[int], told: tuple[str, str]) -> It
 
 
 def _both(low: Any, high: Any, told: tuple[str, str]) -> Iterator[BatchTest]:  # noqa: ANN401
-    """Independent tests of both kinds, put together."""
+    """Combine the p-values of independent tests, for each direction by itself."""
     for tails, what in zip((low, high), told, strict=True):
         yield BatchTest(what, _fisher(np.asarray(tails, dtype=np.float64)))
 
@@ -516,7 +516,7 @@ def _disjointness(seen: _Batches) -> BatchTest:
 
 
 def _preference(seen: _Batches) -> BatchTest:
-    """Records that the first half drew often, in the second half."""
+    """Test whether records that were frequent in the first half are more frequent in the second."""
     middle = len(seen.sizes) // 2
     before = seen.counts(0, middle)
     chosen = before > before.mean()
@@ -532,7 +532,7 @@ def _preference(seen: _Batches) -> BatchTest:
 
 
 def _chernoff(found: float, mean: float, number: int) -> float:
-    """A bound on both tails of a mean of draws without replacement, or with."""
+    """An upper bound on the two-sided tail of a mean of draws, with or without replacement."""
     distance = float(
         scipy.special.rel_entr(found, mean) + scipy.special.rel_entr(1.0 - found, 1.0 - mean)
     )
@@ -540,7 +540,7 @@ def _chernoff(found: float, mean: float, number: int) -> float:
 
 
 def _ordered(seen: _Batches) -> BatchTest:
-    """The first batch takes as many from the first half of the records as from the second."""
+    """Test whether the first batch favors low or high indices."""
     n, row = seen.records, seen.rows[0]
     half, drawn = n // 2, _distinct(row).size
     hits = int((_distinct(row) < half).sum())
@@ -561,7 +561,7 @@ def _twice(low: float, high: float) -> float:
 
 
 def _likeness(seen: _Batches) -> tuple[str, str]:
-    """What the batches look like, and what accounts for that."""
+    """Which sampling the batches look like, and which accounting fits that."""
     sizes, n = seen.sizes, seen.records
     level = 1e-3
     preference = _preference(seen)

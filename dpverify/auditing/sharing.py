@@ -1,4 +1,4 @@
-"""Several machines draw for one audit: each its share, into a file of its own."""
+"""Share one audit among several machines: each writes its part of the draws to its own file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ _TURN = 32  # draws a side, before it is the next share's turn
 
 @dataclass(frozen=True, slots=True)
 class DrawnShare:
-    """How many draws a side of a share are in its file, and how many it has in all.
+    """How many draws a side of a share are in its file, and how many the share has in all.
 
     >>> print(DrawnShare(share=3, of=10, drawn=100, size=1_000))
     share 3 of 10: 100 of 1,000 draws a side
@@ -61,7 +61,7 @@ def draw_share(  # noqa: PLR0913  # those of `audit`, and which share it is
     progress: Callable[[DrawnShare], None] | None = None,
     seconds: float | None = None,
 ) -> DrawnShare:
-    """Draw one share of the draws of an audit into a file: one job of an array on a cluster.
+    """Draw one share of an audit's draws into a file, as one job of an array on a cluster.
 
     Shares are counted from 1. All jobs, and the audit at the end, must be asked the same: the
     parameters that have the names of those of `audit` are the same too. A job that was killed goes

@@ -1,4 +1,4 @@
-"""What an audit found: refuted, with a witness that can be replayed; or not refuted."""
+"""The verdict of an audit: refuted, with a witness that can be replayed, or not refuted."""
 
 import hashlib
 import html
@@ -35,7 +35,7 @@ _MU_DIGITS = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
-    """An event that is too likely on one side: all it takes to refute the claim again.
+    """An event that is too likely on one side, with all that is needed to test it again.
 
     `counts` are of draws that had no part in choosing the event. `epsilon_lower` is what they
     alone show at δ = `delta`, at level `level`; 0 unless they are `fresh`, that is, drawn in a
@@ -100,7 +100,7 @@ class Witness:
 
     @property
     def counted(self) -> str:
-        """The event, and how often it happened on either side."""
+        """The event in words, and how often it happened on each side."""
         told = _told(self.event, self.favors, self.counts)
         if self.also is not None and self.counts.also is not None:
             also = _told(self.also, self.favors.other, self.counts.also)
@@ -118,7 +118,7 @@ class Witness:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it; data that JSON cannot hold is kept as text and not loaded again."""
+        """The witness as a dictionary for JSON; data that JSON cannot hold become texts."""
         return {
             "version": _FORMAT,
             "claim": tagged(self.claim),
@@ -142,7 +142,7 @@ class Witness:
 
     @classmethod
     def load(cls, path: str | Path) -> "Witness":
-        """The witness that `save` wrote."""
+        """Load a witness from a file that `save` wrote."""
         try:
             fields = json.loads(Path(path).read_text(encoding="utf-8"))
             return cls(
@@ -166,7 +166,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Finding:
-    """What both verdicts tell.
+    """What both verdicts share.
 
     `claim` was tested, and if honest is refuted with probability at most `level`. The truth of the
     pair at `delta` is at least `epsilon_lower`; this too errs with probability at most `level`.
@@ -193,7 +193,7 @@ class _Finding:
 
     @property
     def most_shown(self) -> float:
-        """The largest bound on ε that so many draws could have shown: what the audit could see.
+        """The largest lower bound on ε that an audit of so many draws could have shown.
 
         It belongs to an event that always happened on one side and never on the other.
         """
@@ -203,7 +203,7 @@ class _Finding:
 
     @property
     def mu_lower(self) -> float | None:
-        """For a claim of Gaussian DP: the smallest μ that allows `epsilon_lower` at `delta`.
+        """For a claim of Gaussian DP: the smallest μ consistent with `epsilon_lower` at `delta`.
 
         If the claim is refuted, at least the μ that was claimed: both err at the same `level`.
         """
@@ -239,13 +239,13 @@ class _Finding:
         return f"ε ≥ {rounded_down(self.epsilon_lower)} at δ = {self.delta:g}{also}"
 
     def plot(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw what is claimed against what was shown; on `ax`, or on a new figure."""
+        """Plot what is claimed against what was shown; on `ax`, or on a new figure."""
         from dpverify.reporting.plots import verdict_on  # noqa: PLC0415  # slow to import
 
         return verdict_on(self, ax)  # type: ignore[arg-type]  # this is one of the two
 
     def _repr_html_(self) -> str:
-        """For notebooks: the verdict in color, and the words below it."""
+        """For notebooks: the verdict in color, with its text below."""
         first, *rest = str(self).split("\n")
         color = "#a40e26" if isinstance(self, Refuted) else "#0b4f8a"
         words = html.escape("\n".join(rest))
@@ -270,7 +270,7 @@ class _Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refuted(_Finding):
-    """The claim is false, or something of probability at most `level` happened.
+    """The claim is false, or an event of probability at most `level` happened.
 
     >>> import dpverify as dpv
     >>> def half(data, rng):
@@ -342,7 +342,7 @@ def shorter(data: object, most: int = 100) -> str:
 
 
 def mu_needed(epsilon: float, delta: float) -> float:
-    """The smallest μ for which μ-GDP allows that ε is needed at δ, rounded down."""
+    """The smallest μ for which μ-GDP permits that ε at δ, rounded down."""
     if delta <= 0.0 or epsilon <= 0.0:
         return 0.0
     low, high = 0.0, 1.0
@@ -390,7 +390,7 @@ def _told(event: Event, favors: Side, c: Counts) -> str:
 
 
 def _counts_told(counts: Counts) -> dict[str, Any]:
-    """As JSON; `also` only if there is a second event, as witnesses were written before."""
+    """The counts as a dictionary for JSON; `also` is left out if there is no second event."""
     told = fields_of(replace(counts, also=None))
     del told["also"]
     return told if counts.also is None else told | {"also": _counts_told(counts.also)}
@@ -402,7 +402,7 @@ def _counts_from(told: dict[str, Any]) -> Counts:
 
 
 def _stored(data: object) -> dict[str, Any]:
-    """A dataset as JSON can hold it, or its text."""
+    """A dataset in a form that JSON can hold, or its text."""
     try:
         return encoded(data)
     except (TypeError, ValueError):
@@ -413,7 +413,7 @@ _REPLAY = 2  # first in the key of a replay; in that of an audit it is a side, 0
 
 
 def _replay_key(witness: Witness) -> tuple[int, ...]:
-    """What sets the draws of a replay apart from all draws that the witness rests on.
+    """A key that makes the draws of a replay independent of those that the witness rests on.
 
     A seed given by mistake a second time must not judge an event on the draws that chose it; nor
     may a witness that a replay has given, so the counts are part of it.
@@ -428,7 +428,7 @@ def _replay_key(witness: Witness) -> tuple[int, ...]:
 
 
 def _judged(witness: Witness, sampler: Sampler, *, samples: int, level: float) -> Verdict:
-    """The verdict of a witness's event on fresh draws."""
+    """The verdict on a witness's event, from fresh draws."""
     start = time.perf_counter()
     fresh = Confirm(_drawn(sampler, samples))
     counts = counts_of(witness.event, witness.favors, fresh, also=witness.also)
@@ -450,13 +450,13 @@ def _judged(witness: Witness, sampler: Sampler, *, samples: int, level: float) -
 
 
 def point_of(witness: Witness) -> Point:
-    """The statement (ε, δ) that the witness is held against."""
+    """The point (ε, δ) that the witness is tested against."""
     points = implied_points(witness.claim)
     return next((p for p in points if p.delta == witness.delta), points[0])
 
 
 def _drawn(sampler: Sampler, samples: int) -> Draws:
-    """Both sides, in the same manner: one by one if `sample` raises, as an audit does."""
+    """Draw both sides in the same manner: one by one if `sample` raises, as in an audit."""
     try:
         return Draws.of(sampler, 0, samples)
     except SampleRaised:

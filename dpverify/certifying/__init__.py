@@ -1,4 +1,4 @@
-"""Certificates: a proof that a user's own mechanism keeps its claim, or the counterexample.
+"""Certificates: prove that a user's own mechanism keeps its claim, or find a counterexample.
 
 - `symbolic`: symbols for data and noise, exact numbers, and a run on them, path by path;
 - `extracting`: the mechanism's own code called on symbols, which gives the tree of its comparisons;

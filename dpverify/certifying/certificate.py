@@ -1,4 +1,4 @@
-"""A certificate: what was shown of a mechanism, for which data, and the evidence as a file."""
+"""Certificates: what was shown of a mechanism, for which data, with the evidence as a file."""
 
 import json
 from collections.abc import Callable
@@ -59,7 +59,7 @@ _STATED = {  # by the kind of a claim about releases
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disproof:
-    """Two neighbors and an event whose probabilities break the claim; both are exact.
+    """A counterexample: two neighbors and an event whose exact probabilities break the claim.
 
     `left` and `right` are datasets as the mechanism takes them, `event` is what it returns.
     `probability_left` and `probability_right` are floats within one rounding of the exact numbers,
@@ -83,7 +83,7 @@ class Disproof:
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """The answer of `certify`.
+    """The result of `certify`.
 
     `verdict` is "proved", "refuted" or "open"; `scope` says for which data and which ε; `reason`
     what the proof rests on, or which line or inequality is missing. `where` is that line.
@@ -117,7 +117,7 @@ class Certificate:
 
     @property
     def theorems(self) -> tuple[Theorem, ...]:
-        """What the verdict rests on; none where it is open."""
+        """The theorems behind the verdict; none if it is open."""
         return () if self.verdict == "open" else _GROUNDS[self.method]
 
     @property
@@ -130,11 +130,11 @@ class Certificate:
 
     @property
     def interrupted(self) -> bool:
-        """Whether it is open because the work was stopped from the keyboard."""
+        """Whether the verdict is open because the user interrupted the work."""
         return self.verdict == "open" and self.reason == INTERRUPTED
 
     def pair(self, relation: Relation) -> Pair:
-        """The dominating pair of a mechanism that was proved: it composes like any other."""
+        """The dominating pair of a proved mechanism, which composes like any other pair."""
         Relation.parse(relation)
         if not self.proved or not isinstance(self.claim, Guarantee):
             raise InvalidParameter(f"verdict={self.verdict!r} must be proved, for one epsilon")
@@ -151,12 +151,12 @@ class Certificate:
         return LeakyResponsePair(ApproxDP(epsilon=epsilon, delta=delta))
 
     def save(self, path: str | Path) -> None:
-        """Write the certificate to a file that `check_certificate` reads."""
+        """Write the certificate to a file, for `check_certificate`."""
         text = json.dumps(self.to_dict(), ensure_ascii=False)
         write_whole(path, text + "\n")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON holds them."""
+        """The certificate as plain values for JSON."""
         told = {
             "format": CERTIFICATE,
             "version": VERSION,
@@ -181,7 +181,7 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What a checker found: whether a file shows its verdict, and if not why.
+    """The result of checking a certificate: whether it shows its verdict, and if not, why.
 
     `scope`, `data` and `assumes` are the checker's own words, whatever the file says. `mechanism`
     and `source`, a digest, are what the file says: hand over the function to have it compared.
@@ -201,7 +201,7 @@ def check_certificate(
     certificate: str | Path | dict[str, Any] | Certificate,
     mechanism: Callable[..., Any] | None = None,
 ) -> Checked:
-    """Check a certificate, or the file of one, by exact arithmetic alone: no solver, no search.
+    """Check a certificate, or its file, by exact arithmetic alone: no solver and no search.
 
     With `mechanism`, that the file names this function, too: the source and the constants that it
     was computed from are the same. That the evidence was computed from them is the word of whoever
@@ -251,7 +251,7 @@ def check_certificate(
 
 
 def _digest(mechanism: Callable[..., Any]) -> str | None:
-    """Of what is read of a function; None for one that is not in the language."""
+    """A digest of a function's source and constants; None if it is not in the language."""
     from dpverify.certifying.language.checked import Program  # noqa: PLC0415  # slow to import
 
     try:
@@ -261,7 +261,7 @@ def _digest(mechanism: Callable[..., Any]) -> str | None:
 
 
 def _data(schema: dict[str, Any]) -> str:
-    """What the data are, and which of them are neighbors, by what was checked."""
+    """The data and the neighbors that the checked evidence is about, in words."""
     low, high = schema["sizes"]
     count = f"{low} or more" if high is None else f"{low}" if low == high else f"{low} to {high}"
     what = ("answer" if schema["relation"] == "move" else "record") + "s" * (count != "1")
@@ -285,7 +285,7 @@ def _slot(low: str | None, high: str | None, whole: bool) -> str:  # noqa: FBT00
 
 
 def _scope(read: dict[str, Any]) -> str:
-    """For which data and which claim the evidence is, by what was checked and not by the file."""
+    """The data and the claim of the evidence, from what was checked rather than from the file."""
     claim = read["claim"]
     if read["method"] in {"sums", "gaussian event"}:
         told = ", ".join(f"{name} = {Fraction(claim[name])}" for name in _STATED[claim["kind"]])

@@ -1,4 +1,4 @@
-"""`certify`: prove a claim for all neighbors that a schema allows, or find the counterexample."""
+"""`certify`: prove a claim for all neighbors that a schema allows, or find a counterexample."""
 
 import functools
 import json
@@ -103,7 +103,7 @@ def certify(
 
 
 def _refused(reason: NotUnderstood, claim: Guarantee | None) -> Certificate:
-    """Of a mechanism that is not in the language: nothing of it was computed."""
+    """The certificate of a mechanism that is not in the language, so that nothing was computed."""
     return Certificate(
         verdict="open",
         scope="",
@@ -151,7 +151,7 @@ def _attempt(
 
 @dataclass
 class _Attempt:
-    """One claim, tried by one method after the other."""
+    """One attempt to certify a claim, by one method after the other."""
 
     mechanism: Callable[..., Any]
     schema: Schema
@@ -199,12 +199,12 @@ class _Attempt:
             return self._open()
 
     def _note(self, reason: NotUnderstood) -> None:
-        """The last reason is what an open certificate tells, with its line."""
+        """Keep the latest reason (with its line), which an open certificate reports."""
         self.where = reason.where or self.where
         self.tried.append(str(reason))
 
     def _methods(self, datasets: list[Rows] | None) -> list[Callable[[], Certificate | None]]:
-        """What is tried, one after the other."""
+        """The methods to try, in order."""
         methods: list[Callable[[], Certificate | None]] = [self._soon_refuted, self._aligned]
         if is_endless(self.schema):
             methods = [self._inducted, self._soon_refuted]
@@ -244,7 +244,7 @@ class _Attempt:
         )
 
     def _inducted_beyond(self) -> Certificate | None:
-        """More than was asked: the same for any length; if that fails, it is no reason to tell."""
+        """Try to prove the claim for any length, more than was asked; None if that fails."""
         wider = endless(self.schema)
         try:
             with watched(min(_BEYOND, self.seconds / 6), _MOST_MEMORY):
@@ -253,7 +253,7 @@ class _Attempt:
             return None
 
     def _inducted(self, schema: Schema | None = None) -> Certificate | None:
-        """Data of any length: one step of both runs for each record."""
+        """Prove the claim for data of any length, by induction over the records."""
         schema = schema or self.schema
         extraction = Extraction(self.mechanism, schema, self.unit, self.epsilon, self.limits)
         nodes, steps = automaton(extraction)
@@ -320,7 +320,7 @@ class _Attempt:
         )
 
     def _sums(self) -> Certificate | None:
-        """Only where noise is Gaussian: translations do all that sums can do for other noise."""
+        """Bound sums of noisy answers; for Gaussian noise only, as alignments cover the rest."""
         if not any("Gaussian" in text for text in self.tried):
             return None
         if self.claim is None:
@@ -332,11 +332,11 @@ class _Attempt:
 
     @property
     def _multiple(self) -> Fraction:
-        """ε in units of u."""
+        """ε as a multiple of the unit u."""
         return self.epsilon.multiple() or Fraction(0)
 
     def _proved(self, evidence: dict[str, Any], data: str, reason: str) -> Certificate:
-        """The certificate, if the checker agrees."""
+        """The certificate, if the checker accepts it."""
         evidence = json.loads(json.dumps(evidence))
         try:
             agreed = verify(evidence) == "proved"
@@ -358,7 +358,7 @@ class _Attempt:
         )
 
     def _soon_refuted(self) -> Certificate | None:
-        """A broken mechanism mostly breaks on the first pairs to try."""
+        """Look for a quick counterexample, as most broken mechanisms fail on the first pairs."""
         return None if self.unit.every else self._refuted(None, _FIRST_PATTERNS, _FIRST_SECONDS)
 
     def _refuted(
@@ -367,7 +367,7 @@ class _Attempt:
         most: int = _MOST_PATTERNS,
         seconds: float = math.inf,
     ) -> Certificate | None:
-        """Search neighbors that are known to be telling; for every ε, at a few of them."""
+        """Search for counterexamples among neighbors on which mechanisms often fail."""
         if self.unit.every:
             for value in _SAMPLE_EPSILONS:
                 unit, epsilon = unit_of(value)
@@ -406,7 +406,7 @@ class _Attempt:
                 yield from grid_rows(self.schema, _MOST_GRID)
 
     def _suspect(self, left: Rows, right: Rows) -> None:
-        """Neighbors to look at again, should no counterexample come of them."""
+        """Record neighbors to look at again if no counterexample is found."""
         self.suspects.append((concrete(self.schema, left), concrete(self.schema, right)))
 
     def _disproved(self, extraction: Extraction, found: Found) -> Certificate:

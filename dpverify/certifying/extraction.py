@@ -1,4 +1,4 @@
-"""The trees of a mechanism: on symbols for data of any value, or on given datasets."""
+"""Extract a mechanism's trees, on symbols for data of any value or on given datasets."""
 
 import functools
 import inspect
@@ -22,7 +22,7 @@ from dpverify.schema import Schema
 
 @dataclass
 class Extraction:
-    """Runs one mechanism, with one unit, on what it is given; noises keep their names."""
+    """Runs one mechanism with one unit on symbols or data; noises keep their names across runs."""
 
     mechanism: Callable[..., Any]
     schema: Schema
@@ -39,11 +39,11 @@ class Extraction:
         self._trees: dict[Rows, Tree] = {}
 
     def start_over(self) -> None:
-        """Forget the noises that were named."""
+        """Forget the names given to noises."""
         self.shared = Shared(self.unit, self.limits, releasing=self.releasing)
 
     def _wants_epsilon(self) -> bool:
-        """For every ε it must be given; for one, only where the mechanism has no default."""
+        """Whether to pass `epsilon`: if the claim is for every ε, or if it has no default."""
         if not takes_epsilon(self.mechanism):
             if self.unit.every:
                 raise NotUnderstood(
@@ -54,7 +54,7 @@ class Extraction:
         return self.unit.every or default is inspect.Parameter.empty
 
     def on_symbols(self, length: int) -> tuple[int, Tree]:
-        """The tree for datasets of so many records or answers, and how many symbols it has."""
+        """The tree for datasets of so many records or answers, and the number of symbols."""
         declared = slots(self.schema, length)
         shared = self.shared
         shared.bounds = {n: b for n, b in shared.bounds.items() if not n.startswith("x")}
@@ -78,14 +78,14 @@ class Extraction:
         return {f"x{i}": float(x) for i, x in enumerate(flat)}, symbolic(self.schema, length)
 
     def fresh_shared(self, *, symbols: bool) -> Shared:
-        """For a run outside of the exploration, on symbols for data or on data."""
+        """Shared state for one run outside the exploration, on symbols or on data."""
         if not symbols:
             return Shared(self.unit, self.limits)
         names = {f"x{i}" for i, s in enumerate(slots(self.schema, 1) * 64) if s.whole}
         return Shared(self.unit, self.limits, whole=names)
 
     def call_plainly(self, data: Any, rng: Any) -> Any:  # noqa: ANN401
-        """The same for the mechanism as it was given, without stand-ins."""
+        """Run the mechanism as it was given, without stand-ins."""
         multiple = self.epsilon.multiple()
         more = (float(multiple or 0) * self.unit.value,) if self.more else ()
         returned = self.mechanism(data, rng, *more)
@@ -125,7 +125,7 @@ def takes_epsilon(mechanism: Callable[..., Any]) -> bool:
 
 
 def parameters(mechanism: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The parameters of a function as it is called, whatever its attributes say of it."""
+    """The parameters that a call of the function takes, whatever its attributes state."""
     try:
         return dict(inspect.signature(_bare(mechanism)).parameters)
     except (TypeError, ValueError):
@@ -133,7 +133,7 @@ def parameters(mechanism: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def _bare(mechanism: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function without attributes."""
+    """The same function without its attributes."""
     if type(mechanism) is functools.partial:
         return functools.partial(_bare(mechanism.func), *mechanism.args, **mechanism.keywords)
     if isinstance(mechanism, types.FunctionType):

@@ -1,4 +1,4 @@
-"""Run a mechanism on plain numbers and on symbols with the same draws: the outputs must agree.
+"""Run a mechanism on plain numbers and on symbols with the same draws, and compare the outputs.
 
 What a step of the language does to symbols is what Python does to numbers; should the interpreter
 of the language be wrong, a rehearsal may find it. It is a test of the symbolic run, not a proof.
@@ -34,7 +34,7 @@ _TOO_CLOSE = "it compares numbers that are too close for floats, which then comp
 
 
 class DrawScript:
-    """Draws in the order in which a mechanism asks for them; the same for both runs."""
+    """A fixed sequence of draws, which both runs get in the order in which they ask."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -44,7 +44,7 @@ class DrawScript:
         self._rng = np.random.default_rng(self._seed)
 
     def noise(self, kind: str, parameter: float) -> float:
-        """A noise of that scale, or of that ratio."""
+        """A noise of that scale or ratio."""
         draws: dict[str, Callable[[], float]] = {
             "laplace": self._rng.laplace,
             "exponential": self._rng.exponential,
@@ -58,13 +58,13 @@ class DrawScript:
         return float(self._rng.random())
 
     def outcome(self, weights: Sequence[float]) -> int:
-        """One of finitely many."""
+        """One of finitely many outcomes."""
         shares = np.cumsum(weights)
         return int(np.searchsorted(shares, self.uniform() * float(shares[-1]), side="right"))
 
 
 class CourseScript(DrawScript):
-    """The draws that lead along one path; random ones if more are asked for."""
+    """The draws that lead along one path, and random ones if more are asked for."""
 
     def __init__(self, course: Course, point: PathPoint) -> None:
         self._run, self._point = course.run, point
@@ -91,7 +91,7 @@ class CourseScript(DrawScript):
 
 
 class GuidedRun(SymbolicRun):
-    """A symbolic run whose comparisons are decided by the values of its symbols."""
+    """A symbolic run whose comparisons are decided by given values of the symbols."""
 
     def __init__(self, shared: Shared, script: DrawScript, data: dict[str, float]) -> None:
         super().__init__(shared, [])
@@ -131,7 +131,7 @@ class GuidedRun(SymbolicRun):
 
 
 class PlainGenerator(SymbolicGenerator):
-    """The same draws as plain numbers of NumPy's types."""
+    """A generator that returns the same draws as plain numbers of NumPy's types."""
 
     def __init__(self, run: GuidedRun) -> None:
         super().__init__(run)
@@ -171,7 +171,7 @@ def _shape(size: Any) -> tuple[int, ...]:  # noqa: ANN401
 
 
 def rehearse(extraction: Extraction, datasets: Sequence[Rows] | None = None) -> None:
-    """Raise where the mechanism computes something else on plain numbers than on symbols.
+    """Raise if the mechanism's output on plain numbers differs from that on symbols.
 
     It is run at a point of each path, and at random. Data and noise are symbols, on data of the
     schema; on given datasets, the noise alone.
@@ -197,7 +197,7 @@ def _both(
     script: DrawScript,
     known: dict[str, float],
 ) -> Any:  # noqa: ANN401
-    """What comes out on plain numbers, if the same comes out on symbols."""
+    """The output on plain numbers, if the output on symbols is the same."""
     found = _plainly_run(extraction, data, script)
     script.rewind()
     run = GuidedRun(extraction.fresh_shared(symbols=bool(known)), script, known)
@@ -227,7 +227,7 @@ def _rehearse_paths(
 
 
 def _beyond(schema: Schema, values: dict[str, float]) -> list[Row]:
-    """What holds of all allowed records and not of those in which x0, x1, … have these values."""
+    """A fact that holds for all allowed records but fails for these values of x0, x1, …."""
     domain = getattr(schema, "record", None)
     if not isinstance(domain, Vector):
         return []
@@ -242,7 +242,7 @@ def _beyond(schema: Schema, values: dict[str, float]) -> list[Row]:
 
 
 def _dataset(schema: Schema, key: Rows | int, point: PathPoint) -> Any:  # noqa: ANN401
-    """The data at a point; None where the schema does not allow them."""
+    """The data at a point; None if the schema does not allow them."""
     rows = key if isinstance(key, tuple) else rows_of(schema, key, point.values)
     try:
         data = concrete(schema, rows)
@@ -270,7 +270,7 @@ def _agree(plain: Any, symbolic: Any) -> bool:  # noqa: ANN401
 
 
 def rehearse_steps(automaton: Automaton) -> None:
-    """Raise where the automaton, step by step, returns something else than the mechanism."""
+    """Raise if the automaton, step by step, returns something else than the mechanism."""
     rng = np.random.default_rng(11)
     extraction = automaton.extraction
     for seed in range(_RUNS):
@@ -287,7 +287,7 @@ def rehearse_steps(automaton: Automaton) -> None:
 
 
 def _walked(automaton: Automaton, records: list[Any], script: DrawScript) -> Any:  # noqa: ANN401
-    """What the automaton returns on these records, with lists that have grown filled in."""
+    """The automaton's output on these records, with grown lists filled in."""
     at, known, left, lists = 0, dict[str, float](), list(records), dict[str, list[Any]]()
     finite = automaton.values
     while True:
@@ -328,7 +328,7 @@ def _with_lists(output: Any, lists: dict[str, list[Any]]) -> Any:  # noqa: ANN40
 
 
 def _alike(a: Any, b: Any) -> bool:  # noqa: ANN401
-    """Whether two outputs are made of the same types, as far as a run on symbols knows them."""
+    """Whether two outputs have the same types, as far as a symbolic run knows them."""
     if is_number(a) and is_number(b):
         same = a[0] == b[0] or "numeric" in {a[0], b[0]}
         return same and (a[1] == "-0.0") == (b[1] == "-0.0")

@@ -1,4 +1,4 @@
-"""Claims on sums of noised answers, Gaussian noise included: proved by bounds, refuted by tails."""
+"""Claims on sums of noisy answers, with Gaussian noise too: proved by bounds, refuted by tails."""
 
 import json
 import math
@@ -56,7 +56,7 @@ _MOST_PAIRS = 100
 
 @dataclass
 class SumsAttempt:
-    """One claim on one mechanism whose releases are data plus noise."""
+    """One claim on a mechanism that releases data plus noise."""
 
     mechanism: Callable[..., Any]
     schema: Schema
@@ -161,7 +161,7 @@ class SumsAttempt:
                 }
 
     def _refuted(self) -> Certificate | None:
-        """A pair on which one noisy number tells too much."""
+        """Look for a pair of neighbors on which one noisy number breaks the claim."""
         extraction = self._extraction(releasing=False)
         end = self.start + self.seconds
         pairs = [
@@ -205,7 +205,7 @@ class SumsAttempt:
         return None
 
     def _thresholds(self, left: Form, right: Form, laws: dict[str, Any]) -> list[Fraction]:
-        """Where one side of a number may be too likely: at e^ε times the density, and nearby."""
+        """Thresholds where one side may be too likely: near a density ratio of e^ε."""
         a, b = left.get("", Fraction(0)), right.get("", Fraction(0))
         variance = sum((c * deviation(laws[n])) ** 2 for n, c in left.items() if n)
         best = [(a + b) / 2 + self._epsilon() * variance / (a - b)] if a != b else []
@@ -259,14 +259,14 @@ def _probability(tree: dict[str, Any], laws: dict[str, Any], at: float, sign: in
 
 
 def _root_above(square: Fraction) -> Fraction:
-    """A rational just above the root."""
+    """A rational number just above the root."""
     scaled = math.ceil(square * _FINE**2)
     root = math.isqrt(scaled)
     return Fraction(root + (root * root < scaled), _FINE)
 
 
 def _releases(value: Any) -> set[str]:  # noqa: ANN401
-    """The kinds of noise of all releases in trees."""
+    """The kinds of noise in all releases of the trees."""
     if not isinstance(value, (dict, list)):
         return set()
     parts = value.values() if isinstance(value, dict) else value

@@ -267,7 +267,7 @@ class _Ladder:
                 return self._judged()
         except NotUnderstood:
             raise InvalidParameter(
-                f"mechanism={self.name} must end: no rung could be climbed in {self.seconds:g} s"
+                f"mechanism={self.name} must end: no method finished in {self.seconds:g} s"
             ) from None
 
     def _judged(self) -> Verdict:

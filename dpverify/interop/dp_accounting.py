@@ -66,7 +66,7 @@ def _composed(accountant: Accountant, event: Any, *, times: int) -> Accountant: 
         case name if name in _PARTS:
             return accountant.compose(_PARTS[name](event, accountant.relation), times=times)
         case name if name in _REFUSED:
-            raise NotSupported(f"event={event!r} must be another: {_REFUSED[name]}")
+            raise NotSupported(f"event={event!r} must be of another class: {_REFUSED[name]}")
         case _:
             known = ", ".join(sorted(_PARTS))
             raise NotSupported(f"event={event!r} must be composed of: {known}")

@@ -1,4 +1,4 @@
-"""Budgets over time: what may still be asked, what was spent, and the file that remembers.
+"""Budgets over time: filters and odometers, and a file that records what was spent.
 
 - `filters`: says before each request whether it fits; `schemes` and `plans`: the theorems by which
   requests are charged; `prices`: what one request costs in each of their units;

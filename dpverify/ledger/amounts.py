@@ -1,4 +1,4 @@
-"""Exact sums that stay short: what was charged, as fractions rounded up where they grow long.
+"""Exact sums of charges, as fractions that are rounded up when they grow long.
 
 Fractions of unequal denominators grow by a hundred bits a sum, and ten thousand of them make every
 sum slow. A sum is exact as long as it is short; beyond that it is rounded up to 256 significant
@@ -19,7 +19,7 @@ Amounts: TypeAlias = Mapping[str, Amount]
 
 
 def added(left: Amount, right: Amount) -> Amount:
-    """The sum, not rounded down; exact while it is short.
+    """The sum, rounded up if at all; exact while it is short.
 
     >>> added(Fraction(1, 3), Fraction(1, 6))
     Fraction(1, 2)
@@ -30,12 +30,12 @@ def added(left: Amount, right: Amount) -> Amount:
 
 
 def amount_of(value: float | Fraction) -> Amount:
-    """An upper bound of the library as an amount: exactly the float that it is, or ∞."""
+    """An upper bound, given as a float, as an exact amount or ∞."""
     return math.inf if value == math.inf else Fraction(value)
 
 
 def written(amounts: Amounts) -> dict[str, str]:
-    """Amounts as texts that lose nothing; `read` is the inverse."""
+    """Amounts as texts without loss; `read` is the inverse."""
     return {name: str(amount) for name, amount in amounts.items()}
 
 

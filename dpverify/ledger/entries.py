@@ -13,7 +13,7 @@ from dpverify.theorems import Theorem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of the history: a budget that was opened, or a request that was granted."""
+    """One line of the history: a budget that was opened, or a request that was charged."""
 
     seq: int
     time: str
@@ -47,7 +47,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How the budget of a dataset stands.
+    """The state of a dataset's budget.
 
     `share` is how much of it is gone, from 0 to 1. `needed` is the smallest budget of the same
     kind that would have granted the same requests; `least_sigma` the least Gaussian noise that
@@ -67,7 +67,7 @@ class Status:
     changed: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON can hold them."""
+        """The status as plain values for JSON."""
         return {
             "dataset": self.dataset,
             "budget": to_dict(self.budget),

@@ -1,4 +1,4 @@
-"""A filter: says before each request whether it still fits a budget, and charges it if so."""
+"""A privacy filter: decides before each request whether it fits the budget, and charges it."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
@@ -29,7 +29,7 @@ _LEAST, _MOST = 2.0**-60, 2.0**200  # noise scales that are searched
 
 
 class Filter(InMemory):
-    """Grants requests while all that was granted stays within the budget, adaptive ones included.
+    """Grants requests, also adaptive ones, as long as their total stays within the budget.
 
     Each request may be chosen after all answers so far, its parameters included. What is granted
     is charged before it runs; a refusal costs nothing, and smaller requests may follow.
@@ -83,7 +83,7 @@ class Filter(InMemory):
     def resumed(
         cls, budget: Guarantee, relation: Relation, scheme: Scheme | RequestPlan, spent: Amounts
     ) -> "Filter":
-        """A filter that goes on where another one was."""
+        """A filter that continues from another one's state."""
         found = cls.__new__(cls)
         InMemory.__init__(found)
         found.budget, found.relation = budget, Relation.parse(relation)
@@ -92,28 +92,28 @@ class Filter(InMemory):
         return found
 
     def shown(self) -> "Filter":
-        """The same filter, from now on to be asked what would fit, and not to be charged."""
+        """A copy of the filter that can be asked what would fit, but not charged."""
         self._only_shows = True
         return self
 
     @property
     def scheme(self) -> Scheme | RequestPlan | None:
-        """How requests are charged; None until the first one has decided."""
+        """How requests are charged; None until the first request determines it."""
         return self._scheme
 
     @property
     def theorem(self) -> Theorem | None:
-        """Why the budget is kept; None until the first request has decided."""
+        """The theorem that keeps the budget; None until the first request determines it."""
         return None if self._scheme is None else self._scheme.theorem
 
     @property
     def spent(self) -> Amounts:
-        """What was charged so far, in the scheme's own units."""
+        """What was charged so far, in the units of the scheme."""
         return dict(self._spent or {})
 
     @property
     def share(self) -> float:
-        """How much of the budget is gone, from 0 to 1."""
+        """The fraction of the budget that is spent, from 0 to 1."""
         if self._scheme is None or self._spent is None:
             return 0.0
         return self._scheme.share(self._spent)
@@ -125,7 +125,7 @@ class Filter(InMemory):
         return self._scheme.least_budget(self._spent, self.budget)
 
     def request(self, mechanism: Requested, *, times: int = 1) -> bool:
-        """True, and charged, if `times` runs of a mechanism still fit; else False, and nothing is.
+        """Charge `times` runs of a mechanism and return True if they fit; else return False.
 
         A mechanism that no theorem prices in the budget's unit is refused with an exception.
         """
@@ -142,12 +142,12 @@ class Filter(InMemory):
             return True
 
     def fits(self, mechanism: Requested, *, times: int = 1) -> bool:
-        """What `request` would answer; nothing is charged."""
+        """Whether `request` would grant this; nothing is charged."""
         parts = parts_of(mechanism, times=times, relation=self.relation)
         return self._after(parts) is not None
 
     def _after(self, parts: Parts) -> tuple[Scheme | RequestPlan | None, Amounts | None] | None:
-        """How it stands after these parts, None if they do not fit; no parts change nothing."""
+        """The state after these parts, or None if they do not fit; no parts change nothing."""
         if not parts:
             return self._scheme, self._spent
         scheme = self._scheme or scheme_for(self.budget, first=parts[0], **self._options)  # type: ignore[arg-type]  # as given
@@ -159,7 +159,7 @@ class Filter(InMemory):
         return (scheme, spent) if scheme.fits(spent) else None
 
     def remaining(self, kind: Kind) -> float:
-        """The least noise that still fits, in one run: σ for `Gaussian`, the scale for `Laplace`.
+        """The least noise that still fits in one run: σ for `Gaussian`, the scale for `Laplace`.
 
         `kind` is one of the library's noises, for sensitivity 1, or a function from the noise to
         the mechanism, such as `lambda s: Subsampled(Gaussian(sigma=s), rate=0.01)`. ∞ if nothing

@@ -1,4 +1,4 @@
-"""Code that cannot run without being charged: mechanisms, estimators and functions, wrapped.
+"""Wrap mechanisms, estimators and functions so that they are charged before they run.
 
 A guard charges first. If the budget does not allow it, the code does not run; if the code fails,
 nothing is given back, since it may have shown something before it failed.
@@ -33,7 +33,7 @@ def guarded(
     charge: Requested | None = None,
     **options: Any,  # noqa: ANN401  # of Ledger.spend
 ) -> Any:  # noqa: ANN401
-    """The thing, made to charge `ledger` before it runs; see `Ledger.guard`."""
+    """Wrap an object so that it charges `ledger` before it runs; see `Ledger.guard`."""
     unknown = set(options) - set(_OPTIONS)
     if unknown:
         raise InvalidParameter(
@@ -67,12 +67,12 @@ def guarded(
 
 
 def _sees_data(name: str) -> bool:
-    """Whether an estimator's method of this name is given data to learn from."""
+    """Whether an estimator's method of this name gets data to learn from."""
     return name in {"fit", "partial_fit"} or name.startswith("fit_")
 
 
 def _before_fit(ledger: "Ledger", charge: Requested | None, options: dict[str, Any]) -> Before:
-    """Charges what a fit costs, in one go or by parts: the declared budget, unless told."""
+    """Charge the cost of a fit: the declared budget, unless `charge` says otherwise."""
 
     def before(thing: Any, *_: object) -> None:  # noqa: ANN401
         ledger.spend(_declared(thing) if charge is None else charge, **options)
@@ -81,7 +81,7 @@ def _before_fit(ledger: "Ledger", charge: Requested | None, options: dict[str, A
 
 
 def _before_sample(ledger: "Ledger", charge: Requested | None, options: dict[str, Any]) -> Before:
-    """Charges every draw."""
+    """Charge every draw."""
     times = as_count("times", options.get("times", 1))
 
     def before(
@@ -99,7 +99,7 @@ def _before_sample(ledger: "Ledger", charge: Requested | None, options: dict[str
 
 
 def _declared(estimator: Any) -> Requested:  # noqa: ANN401
-    """What a fit promises, from what was declared: no data are seen."""
+    """The guarantee of a fit, from declarations alone; no data are seen."""
     budget, relation = getattr(estimator, "budget", None), getattr(estimator, "relation", None)
     if budget is None or relation is None:
         name = type(estimator).__name__
@@ -111,12 +111,12 @@ def _declared(estimator: Any) -> Requested:  # noqa: ANN401
 
 
 def is_guarded(thing: object) -> bool:
-    """Whether calling this charges a ledger already."""
+    """Whether calling this already charges a ledger."""
     return hasattr(type(thing), _MARK)
 
 
 def _wrapped(thing: Any, is_charged: Callable[[str], bool], before: Before) -> Any:  # noqa: ANN401
-    """A class with methods that charge first; of an instance, a copy of it in such a class.
+    """A class whose methods charge first; for an instance, a copy of it in such a class.
 
     A wrapper around the instance would not do: its own methods would call each other past it.
     """
@@ -149,7 +149,7 @@ The same method once more is not: a callback may call it, with other data.
 
 
 def _subclass(kind: type, is_charged: Callable[[str], bool], before: Before) -> type:
-    """The same class, with methods that charge first."""
+    """A subclass whose methods charge first."""
     names = [name for name in dir(kind) if is_charged(name) and callable(getattr(kind, name))]
     methods = {name: _method(kind, name, before) for name in names}
     told = {"__module__": kind.__module__, "__doc__": kind.__doc__, "__slots__": (), _MARK: True}
@@ -157,7 +157,7 @@ def _subclass(kind: type, is_charged: Callable[[str], bool], before: Before) -> 
 
 
 def _method(kind: type, name: str, before: Before) -> Any:  # noqa: ANN401  # a function or descriptor
-    """A method that charges first; what belongs to the class charges what the class declares."""
+    """A method that charges first; class methods charge what the class declares."""
     found = inspect.getattr_static(kind, name)
     if isinstance(found, classmethod):
         return classmethod(_charging_first(found.__func__, before))
@@ -187,7 +187,7 @@ def _charged(
     args: tuple[Any, ...],
     named: dict[str, Any],
 ) -> Any:  # noqa: ANN401
-    """Run a method, and charge it first unless the call is part of one that is paid."""
+    """Charge and run a method; a call within one that is already charged costs nothing more."""
     running, this = _RUNNING.get(), (id(thing), before, original.__name__)
     is_paid = this not in running and any(one[:2] == this[:2] for one in running)
     if not is_paid:

@@ -1,4 +1,4 @@
-"""A budget that lives in a file: opened once, spent from by many, never above what was set."""
+"""A budget in a file: opened once, spent by many, and never exceeded."""
 
 import datetime as dt
 import getpass
@@ -43,13 +43,13 @@ _APART = dt.timedelta(minutes=5)  # between clocks of machines that share a ledg
 
 
 def now() -> dt.datetime:
-    """The time of an entry."""
+    """The time for an entry."""
     return dt.datetime.now(dt.UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt(AbstractContextManager["Receipt"]):
-    """A request that was granted: it is charged, whatever happens next.
+    """A request that was granted; it stays charged whatever happens next.
 
     As `with ledger.spend(mechanism): …` it says what the budget is spent for. Leaving the block,
     by an exception too, gives nothing back: something may have been released by then.
@@ -67,7 +67,7 @@ class Receipt(AbstractContextManager["Receipt"]):
 
 
 class Ledger:
-    """Budgets of datasets, kept in one file; every charge is written there before a release.
+    """Budgets of datasets in one file; every charge is written there before the release.
 
     Several processes may use the file at once. See `dpverify/ledger/store.py` for what it
     survives, and `Filter` for how requests are charged.
@@ -104,7 +104,7 @@ class Ledger:
 
     @contextmanager
     def _following(self, seen: Transaction) -> Iterator[None]:
-        """Entries that were there once must be there still: an older copy grants nothing again."""
+        """Check that entries seen before still exist, so an older copy grants nothing again."""
         if self._seen is not None:
             seen.check_seen(*self._seen)
         head = seen.head
@@ -112,7 +112,7 @@ class Ledger:
         self._note(head)
 
     def _check_new(self, seen: Transaction) -> None:
-        """Check every entry, but those that this process has checked before."""
+        """Check every entry that this process has not checked before."""
         rows = seen.rows() if self._sound is None else seen.rows_after(*self._sound)
         for _ in rows:
             pass
@@ -137,7 +137,7 @@ class Ledger:
         user: str | None = None,
         ignore_clock: bool = False,
     ) -> "Ledger":
-        """Set a budget for a dataset, in a new file or beside those of other datasets."""
+        """Set a budget for a dataset, in a new file or next to those of other datasets."""
         orders = None if orders is None else checked_orders(orders)
         if leak_share is not None:
             leak_share = float(as_between("leak_share", leak_share, 0.0, 1.0))
@@ -220,7 +220,7 @@ class Ledger:
         return Receipt(Entry.of(row))
 
     def request(self, mechanism: Requested, **options: Any) -> bool:  # noqa: ANN401  # of spend
-        """True, and charged, if a mechanism still fits, else False; options as of `spend`."""
+        """Charge a mechanism and return True if it fits, else False; options as in `spend`."""
         try:
             self.spend(mechanism, **options)
         except BudgetExceeded:
@@ -228,30 +228,30 @@ class Ledger:
         return True
 
     def fits(self, mechanism: Requested, *, times: int = 1, dataset: str | None = None) -> bool:
-        """What `request` would answer; nothing is charged."""
+        """Whether `request` would grant this; nothing is charged."""
         return self.filter(dataset).fits(mechanism, times=times)
 
     def filter(self, dataset: str | None = None) -> Filter:
-        """A dataset's budget as it stands, to ask what would fit; it charges nothing."""
+        """A dataset's current budget as a filter to ask what would fit; it charges nothing."""
         with self._reading() as seen:
             self._check_new(seen)
             return _state(seen, _chosen(seen, dataset)).shown()
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The datasets that have a budget here."""
+        """The datasets that have a budget in this file."""
         with self._reading() as seen:
             return tuple(seen.datasets())
 
     def status(self, dataset: str | None = None) -> Status:
-        """How the budget of a dataset stands; the whole file is checked first."""
+        """The state of a dataset's budget; the whole file is checked first."""
         rows = self._checked()
         with self._reading() as seen:
             name = _chosen(seen, dataset)
         return _status(name, [row for row in rows if row.dataset == name])
 
     def statuses(self) -> tuple[Status, ...]:
-        """How every budget stands; the whole file is checked first."""
+        """The state of every budget; the whole file is checked first."""
         by_name: dict[str, list[StoredEntry]] = {}
         for row in self._checked():
             by_name.setdefault(row.dataset, []).append(row)
@@ -300,7 +300,7 @@ class Ledger:
     @overload
     def guard(self, /, *, charge: Requested, **options: Any) -> Callable[[T], T]: ...  # noqa: ANN401
     def guard(self, thing: Any = None, /, **options: Any) -> Any:  # what it is given
-        """A mechanism, an estimator or a function that charges this ledger before it runs.
+        """Wrap a mechanism, estimator or function so that it charges this ledger before it runs.
 
         - of a mechanism (`sample`): each draw is charged;
         - of an estimator (`fit`, `partial_fit`, `fit_…`): its declared budget is charged by each
@@ -349,7 +349,7 @@ def _shown(mechanism: Requested) -> str:
 
 
 def _time(held: Transaction, *, ignore_clock: bool) -> str:
-    """The time of a new entry, not before that of the last one.
+    """The time of a new entry, no earlier than that of the last one.
 
     Clocks of several machines differ a little. One that is further behind was set back, or the
     last one was ahead: entries are ordered by their numbers, but somebody should know.
@@ -370,7 +370,7 @@ def _time_of(told: dict[str, Any]) -> dt.datetime:
 
 
 def _chosen(seen: Transaction, dataset: str | None) -> str:
-    """The dataset that is meant; it may go without saying where there is one."""
+    """The dataset to use; it may be omitted if there is only one."""
     names = seen.datasets()
     if dataset is None and len(names) == 1:
         return names[0]
@@ -382,7 +382,7 @@ def _chosen(seen: Transaction, dataset: str | None) -> str:
 
 
 def _state(seen: Transaction, dataset: str) -> Filter:
-    """The filter of a dataset as its last entry left it."""
+    """The filter of a dataset after its last entry."""
     seen.last()
     rows = seen.ends(dataset)
     return _resumed([row.told for row in rows])
@@ -412,7 +412,7 @@ def _scheme(told: dict[str, Any]) -> Scheme | RequestPlan:
 
 @contextmanager
 def _as_written() -> Iterator[None]:
-    """What an entry lacks, in a sentence."""
+    """What is wrong with an entry, in a sentence."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -420,7 +420,7 @@ def _as_written() -> Iterator[None]:
 
 
 def _difference(before: Amounts, after: Amounts) -> Amounts:
-    """What was added to each amount, where something was."""
+    """What was added to each amount, if anything."""
     return {
         name: amount - before.get(name, Fraction())
         for name, amount in after.items()
@@ -429,7 +429,7 @@ def _difference(before: Amounts, after: Amounts) -> Amounts:
 
 
 def _check_sums(rows: Iterable[StoredEntry]) -> None:
-    """Raise unless every total is the one before plus the charge, and keeps the budget.
+    """Raise unless every total is the previous one plus the charge, within the budget.
 
     And unless times never decrease.
     """
@@ -485,6 +485,6 @@ def _least_sigma(state: Filter) -> float | None:
 
 
 def entries_of(ledger: Ledger) -> Iterator[dict[str, Any]]:
-    """Every entry with its hash, as a third party needs them to check the chain."""
+    """Every entry with its hash, so that a third party can check the chain."""
     for row in ledger._checked():  # noqa: SLF001  # of this file
         yield {"seq": row.seq, "dataset": row.dataset, "body": row.body, "hash": row.hash}

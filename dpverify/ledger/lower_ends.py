@@ -1,4 +1,4 @@
-"""A lower bound on what a growing sequence of requests costs, whatever rule charges it."""
+"""A lower bound on the cost of a growing sequence of requests, under any accounting rule."""
 
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ _NEAR = 2.0**-30  # how much below the crossing found in floats is certified
 
 
 class LowerEnd:
-    """The exact ε of the Gaussian requests together, or of the costliest single one of the rest.
+    """The exact ε of all Gaussian requests together, or of the costliest other single request.
 
     Both are attained by requests fixed in advance, so nothing valid is below either. Of a pair
     that only dominates what is run, the instances that it lists count instead.
@@ -26,7 +26,7 @@ class LowerEnd:
         self._largest: dict[float, tuple[int, float]] = {}  # by δ: of how many others, their most
 
     def note(self, part: Part) -> None:
-        """One more part of the sequence."""
+        """Add one more part of the sequence."""
         if isinstance(part.seen, GaussianPair):
             total = self._squared + part.seen.squared_mu * part.times
             self._squared = -shortened(-total)  # rounded down
@@ -34,7 +34,7 @@ class LowerEnd:
             self._others |= dict.fromkeys(part.seen.instances)
 
     def epsilon(self, delta: float) -> float:
-        """A number not above the cost at δ of the same sequence fixed in advance."""
+        """A lower bound on the cost at δ of the same sequence, fixed in advance."""
         gaussian = _gaussian_epsilon(self._squared, delta)
         return max(gaussian, self._single(delta))
 
@@ -55,13 +55,13 @@ def _certified(pair: Pair, delta: float, floor: float) -> float:
 
 
 def _stays_above(pair: Pair, epsilon: float, delta: float) -> bool:
-    """Whether the profile at ε is certainly above δ, so that δ takes a larger ε."""
+    """Whether the profile at ε is certainly above δ, so that δ needs a larger ε."""
     with ctx.workprec(_BITS):
         return bool(pair.profile_ball(ball(epsilon)) > ball(delta))
 
 
 def _gaussian_epsilon(squared: Fraction, delta: float) -> float:
-    """A lower bound on the ε of N(μ, 1) against N(0, 1): a crossing in floats, certified."""
+    """A certified lower bound on the ε of N(μ, 1) against N(0, 1), near a root found in floats."""
     if squared == 0 or delta >= 1:
         return 0.0
     pair = GaussianPair(squared)

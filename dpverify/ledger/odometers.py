@@ -1,4 +1,4 @@
-"""Odometers: bounds on what was spent so far that hold at all times simultaneously.
+"""Odometers: upper bounds on what was spent so far that hold at all times simultaneously.
 
 An accountant's ε after k requests holds for a k fixed in advance. Who looks at the number after
 each answer, and goes on or stops because of what was seen, needs one that holds at every stopping
@@ -43,7 +43,7 @@ _MANY = Fraction(7, 8)
 
 
 class Odometer(InMemory):
-    """Adds up what is spent, without a budget, and says at any time what that comes to.
+    """Adds up what is spent, without a budget, and bounds the total at any time.
 
     `orders` are the Rényi orders that share δ; fewer of them are tighter, if they are the right
     ones. `leak_share` is the share of δ for requests with a δ of their own.
@@ -75,7 +75,7 @@ class Odometer(InMemory):
         self._slack = lru_cache(maxsize=8)(self._slack_at)
 
     def spend(self, mechanism: Requested, *, times: int = 1) -> None:
-        """Note that a mechanism runs `times` times."""
+        """Record that a mechanism runs `times` times."""
         parts = parts_of(mechanism, times=times, relation=self.relation)
         with self._owned():
             self._rho, self._other, self._leak = self._after(parts)
@@ -83,7 +83,7 @@ class Odometer(InMemory):
                 self._lower.note(part)
 
     def _after(self, parts: Iterable[Part]) -> tuple[Amount, list[Amount], Fraction]:
-        """The sums once these parts have run, too."""
+        """The sums after these parts as well."""
         rho, other, leak = self._rho, self._other, self._leak
         for part in parts:
             chance, rest = prices.split(part)
@@ -108,7 +108,7 @@ class Odometer(InMemory):
         return rho, other, leak
 
     def epsilon(self, delta: float) -> Bracket:
-        """What was spent so far, at δ: the upper end holds at all times together.
+        """What was spent so far at δ; the upper end is valid at all times simultaneously.
 
         The lower end is what no odometer can be below: the exact cost of the same requests fixed
         in advance where all are Gaussian, else that of the costliest one, from below.
@@ -146,14 +146,14 @@ class Odometer(InMemory):
         return max(enclose(formula)[1], 0.0)
 
     def _slack_at(self, delta: float) -> Floats:
-        """What is added to the divergence of each order."""
+        """The amount added to the divergence of each order."""
         shares = np.array([float(weight) for weight in self.weights])
         logs = np.log(self._orders * shares) + math.log(delta)
         slack: Floats = np.log1p(-1.0 / self._orders) - logs / (self._orders - 1.0)
         return slack
 
     def remaining(self, kind: Kind, *, budget: ApproxDP) -> float:
-        """The least noise of a kind that would keep `epsilon(budget.delta)` within `budget`.
+        """The least noise of a kind that keeps `epsilon(budget.delta)` within `budget`.
 
         `kind` is as in `Filter.remaining`.
         """
@@ -171,7 +171,7 @@ class Odometer(InMemory):
 
     @property
     def rho(self) -> float | None:
-        """ρ of all that was spent, rounded up; None if not everything was zCDP."""
+        """The total ρ, rounded up; None if not everything was zCDP."""
         with self._owned():
             rho, other, leak = self._rho, self._other, self._leak
         return None if any(other) or leak or isinstance(rho, float) else round_up(rho)
@@ -186,7 +186,7 @@ def _rounded(amount: Amount) -> float:
 
 
 def _shares(orders: Iterable[float] | None) -> tuple[tuple[float, ...], tuple[Fraction, ...]]:
-    """The orders, and the share of δ that each has."""
+    """The Rényi orders, and each one's share of δ."""
     if orders is not None:
         listed = checked_orders(orders)
         return listed, (Fraction(1, len(listed)),) * len(listed)

@@ -1,4 +1,4 @@
-"""Filters and odometers that live in memory: neither copied nor used by another process."""
+"""Filters and odometers in memory, which must not be copied or used by another process."""
 
 import os
 import threading
@@ -10,7 +10,7 @@ from dpverify.errors import InvalidParameter
 
 
 class InMemory:
-    """A value that must not be copied: each copy would spend the same budget, or see half of it.
+    """A value that must not be copied, as each copy would spend the same budget again.
 
     Copies and pickles are refused, and so is a child of a process that was forked since.
     """
@@ -21,7 +21,7 @@ class InMemory:
 
     @contextmanager
     def _owned(self) -> Iterator[None]:
-        """One thread of the process at a time."""
+        """Allow one thread of the owning process at a time."""
         if os.getpid() != self._process:
             raise InvalidParameter(
                 f"process={os.getpid()} must be {self._process}, which made this "

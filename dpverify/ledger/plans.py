@@ -1,4 +1,4 @@
-"""A budget for a plan: a list of mechanisms fixed in advance, taken in any order.
+"""A budget for a plan: a fixed list of mechanisms that may run in any order.
 
 Privacy losses compose exactly only if parameters do not depend on answers. A plan says them in
 advance; which of its entries is run next, and whether all are, may still depend on everything
@@ -29,7 +29,7 @@ _RESERVE = "squared_mu"
 
 @dataclass(frozen=True, slots=True)
 class RequestPlan:
-    """How often each pair may still be requested, and the reserve of μ²."""
+    """How often each pair may still be requested, and the μ² in reserve."""
 
     limits: tuple[tuple[str, Amount], ...]
     by: str = "plan"
@@ -43,12 +43,12 @@ class RequestPlan:
         return {name: Fraction() for name, _ in self.limits}
 
     def after(self, spent: Amounts, part: Part) -> Amounts:
-        """What is charged once a part has run, too; raise if the plan has no such part."""
+        """The charges after a part has run as well; raise if the plan has no such part."""
         price = self.price(part)
         return {name: added(spent[name], price.get(name, Fraction())) for name in spent}
 
     def price(self, part: Part) -> Amounts:
-        """How many entries of the plan, or how much of its reserve, a part takes."""
+        """How many entries of the plan, or how much of its reserve, a part uses."""
         limits = dict(self.limits)
         name = _name(part)
         if name in limits:
@@ -57,9 +57,9 @@ class RequestPlan:
         spread = prices.squared_mu(part) if _RESERVE in limits and not leaks else math.inf
         if isinstance(spread, float):
             raise NotSupported(
-                f"mechanism={part.label} must be in the plan, or without leaks and of a μ where "
-                "the plan has Gaussian noise: privacy losses do not compose under parameters "
-                "chosen from answers"
+                f"mechanism={part.label} must be in the plan, or have a μ and no leaks if the "
+                "plan has Gaussian noise: a plan does not cover other parts that are chosen from "
+                "answers"
             )
         return {_RESERVE: spread * part.times}
 
@@ -68,16 +68,16 @@ class RequestPlan:
         return all(spent[name] <= limit for name, limit in self.limits)
 
     def share(self, spent: Amounts) -> float:
-        """The share of the plan that has run, by the entry that is used up most."""
+        """The fraction of the plan that has run, by its most used entry."""
         shares = (spent[name] / limit for name, limit in self.limits if limit)
         return max(map(float, shares), default=0.0)
 
     def least_budget(self, spent: Amounts, budget: Guarantee) -> Guarantee:  # noqa: ARG002
-        """The budget itself: whatever part of it has run, the plan was what was chosen for it."""
+        """The budget itself, as the plan was chosen for it whatever part has run."""
         return budget
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as a ledger keeps them."""
+        """The plan as plain values for a ledger."""
         return {"by": self.by, "limits": written(dict(self.limits))}
 
     @classmethod
@@ -87,7 +87,7 @@ class RequestPlan:
 
 
 def _name(part: Part) -> str | None:
-    """The name of the entry that a part would be; None for a class that has no record."""
+    """The name of a part's entry; None for a class that cannot be recorded."""
     try:
         return name_of(part.seen)
     except NotSupported:
@@ -95,7 +95,7 @@ def _name(part: Part) -> str | None:
 
 
 def plan_for(budget: Guarantee, plan: Accountant) -> RequestPlan:
-    """The limits of a plan, once it is shown to keep the budget."""
+    """The limits of a plan, after checking that it keeps the budget."""
     if not isinstance(budget, PureDP | ApproxDP):
         raise InvalidParameter(f"budget={budget!r} must be a PureDP or an ApproxDP to have a plan")
     delta = budget.delta if isinstance(budget, ApproxDP) else 0.0

@@ -1,4 +1,4 @@
-"""What one request costs in each unit: ε, ρ, μ², Rényi divergences, and the chance of a leak.
+"""The cost of one request in each unit: ε, ρ, μ², Rényi divergences, and leak probability.
 
 A part whose loss is unbounded with a small probability (anything that is (ε, δ)-DP with δ > 0) is
 seen as a coin that leaks all, or else a part without leaks: `unleaked` in the rule of Rényi
@@ -23,7 +23,7 @@ _CLOSED = 256  # largest order at which divergences of samples are computed; bey
 
 
 def split(part: Part) -> tuple[Fraction, Part | None]:
-    """The chance that one run leaks everything, and the part given that it does not.
+    """The probability that one run leaks everything, and the part given that it does not.
 
     1 for what hides nothing, and then no part is left; no part where nothing but leaks is told.
     Where losses are unbounded besides, the part as it is: a bound on leaks alone says nothing.
@@ -39,7 +39,7 @@ def split(part: Part) -> tuple[Fraction, Part | None]:
 
 
 def largest_loss(part: Part) -> Amount:
-    """ε of one run, of a part that does not leak; ∞ if its loss is unbounded."""
+    """ε of one run of a part that does not leak; ∞ if its loss is unbounded."""
     match part.seen:
         case ZeroConcentratedDP() | RenyiDP():
             return math.inf
@@ -69,7 +69,7 @@ def squared_mu(part: Part) -> Amount:
 
 
 def rho(part: Part) -> Amount:
-    """ρ of one run: as given, μ²/2, or ε²/2 for what is ε-DP; ∞ if no theorem gives one.
+    """ρ of one run: as given, μ²/2, or ε²/2 under ε-DP; ∞ if no theorem gives one.
 
     Discrete Gaussian noise has the ρ of the continuous one, of a shift by a whole number in one
     coordinate: the worst for its ℓ1 sensitivity, as ‖x‖₂ ≤ ‖x‖₁. [CKS20 v6 Prop. 5]
@@ -88,12 +88,12 @@ def rho(part: Part) -> Amount:
 
 
 def is_linear(part: Part) -> bool:
-    """Whether the divergence of order α is α·ρ, or at most that: all orders are known at once."""
+    """Whether the divergence of every order α is at most α·ρ, so one number gives them all."""
     return isinstance(part.seen, GaussianPair | DiscreteGaussianPair | ZeroConcentratedDP)
 
 
 def divergence(part: Part, order: float) -> Amount:
-    """The Rényi divergence of one run at an order, not rounded down; ∞ if nothing bounds it.
+    """The Rényi divergence of one run at an order, rounded up; ∞ if nothing bounds it.
 
     Noise on a sample has a closed form at whole orders alone. Between them (α−1)·D_α is convex in
     α and 0 at α = 1, so that a chord bounds it; beyond 256, the noise without sampling does.

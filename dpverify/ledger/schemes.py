@@ -1,4 +1,4 @@
-"""How requests are charged against a budget: in which unit, up to which limit, by which theorem.
+"""How requests are charged to a budget: the unit, the limit, and the theorem.
 
 Each scheme is a filter in the sense of Rogers et al. 2016: a rule that says, from the charges
 alone, whether the next request may run, such that the whole interaction keeps the budget whatever
@@ -69,7 +69,7 @@ _ORDERS = (
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """Amounts of which one must stay within its limit, and the limit on the chance of a leak."""
+    """Amounts, one of which must stay within its limit, and the limit on the leak probability."""
 
     by: By
     limits: tuple[tuple[str, Amount], ...]
@@ -78,7 +78,7 @@ class Scheme:
 
     @property
     def theorem(self) -> Theorem:
-        """What makes it a filter: where δ is set aside for leaks, the theorem on those."""
+        """The theorem that makes it a filter; if δ is set aside for leaks, the one about leaks."""
         return LEAKY_FILTER if self.leak and self.by != "basic" else _THEOREMS[self.by]
 
     @property
@@ -86,12 +86,12 @@ class Scheme:
         return {name: Fraction() for name in (*dict(self.limits), LEAK)}
 
     def after(self, spent: Amounts, part: Part) -> Amounts:
-        """What is charged once a part has run, too; raise if no theorem prices it in this unit."""
+        """The charges after a part has run as well; raise if no theorem prices it in this unit."""
         price = self.price(part)
         return {name: added(spent[name], price[name]) for name in spent}
 
     def price(self, part: Part) -> Amounts:
-        """What a part costs, all its runs together."""
+        """The cost of a part with all its runs."""
         leak, rest = prices.split(part)
         each = self._each(rest)
         if rest is not None and not leak and self.leak and _unpriced(each):
@@ -114,13 +114,13 @@ class Scheme:
         }
 
     def _stated(self, part: Part) -> tuple[Fraction, Part]:
-        """A part that no theorem prices as (ε, δ/64), δ being what is set aside for leaks."""
+        """A part that no theorem prices, stated as (ε, δ/64) with the δ that is set aside."""
         stated = approx_of(part, below(self.leak / _PIECES))
         bounded = LeakyResponsePair(ApproxDP(epsilon=stated.epsilon))
         return Fraction(stated.delta), Part(bounded, part.times, part.label)
 
     def _each(self, part: Part | None) -> list[Amount]:
-        """What one run costs in each of the units."""
+        """The cost of one run in each unit."""
         return [Fraction() if part is None else self._unit(part, name) for name, _ in self.limits]
 
     def _unit(self, part: Part, name: str) -> Amount:
@@ -139,12 +139,12 @@ class Scheme:
         return spent[LEAK] <= self.leak and any(spent[n] <= most for n, most in self.limits)
 
     def share(self, spent: Amounts) -> float:
-        """How much of the budget is gone, from 0 to 1, by the amount that is left most."""
+        """The fraction of the budget that is spent, from 0 to 1, by the amount with most left."""
         shares = [_share(spent[name], limit) for name, limit in self.limits]
         return max(min(shares), _share(spent[LEAK], self.leak))
 
     def least_budget(self, spent: Amounts, budget: Guarantee) -> Guarantee:
-        """The smallest budget of the same kind, and with the same δ, that these charges keep."""
+        """The smallest budget of the same kind and δ that these charges keep."""
         amounts = [spent[name] for name, _ in self.limits]
         first = amounts[0]
         total = math.inf if isinstance(first, float) else round_up(first)
@@ -178,7 +178,7 @@ class Scheme:
                 return round_up(first) if isinstance(first, Fraction) else math.inf
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as a ledger keeps them."""
+        """The scheme as plain values for a ledger."""
         limits = written(dict(self.limits))
         return {"by": self.by, "limits": limits, "leak": str(self.leak)}
 
@@ -223,7 +223,7 @@ def scheme_for(
     leak_share: float | None = None,
     first: Part | None = None,
 ) -> Scheme | None:
-    """The scheme that a budget is charged by; None if only the first request can tell.
+    """The scheme for a budget; None if it depends on the first request.
 
     A budget of ε-DP, zCDP, Gaussian or Rényi DP has one natural scheme. An (ε, δ) budget has
     three, and if none is named the first request decides: it was chosen before anything was
@@ -255,7 +255,7 @@ def scheme_for(
 
 
 def checked_orders(orders: Iterable[float]) -> tuple[float, ...]:
-    """Rényi orders as floats, each once; refuse what is not finite and above 1."""
+    """Rényi orders as floats without repeats; raise unless finite and above 1."""
     if not isinstance(orders, Iterable) or isinstance(orders, str):
         raise InvalidParameter(f"orders={orders!r} must be a list of numbers, such as [8, 16]")
     found = tuple(sorted({float(as_real("orders", order)) for order in orders}))
@@ -323,14 +323,14 @@ def _renyi(budget: ApproxDP, leak_share: float, orders: tuple[float, ...]) -> Sc
 
 
 def below(value: float | Fraction) -> float:
-    """A float that is not above a number that may be a fraction."""
+    """A float not above a number, which may be a fraction."""
     if isinstance(value, float):
         return value
     return enclose(lambda: ball(value))[0]
 
 
 def _rest(delta: float, leak: Fraction) -> float:
-    """What is left of δ if nothing leaks, (δ − L)/(1 − L), rounded down."""
+    """The δ left if nothing leaks, (δ − L)/(1 − L), rounded down."""
     return enclose(lambda: ball((Fraction(delta) - leak) / (1 - leak)))[0]
 
 
@@ -356,7 +356,7 @@ def _largest_squared_mu(epsilon: float, delta: float) -> float:
 
 @lru_cache(maxsize=256)
 def _chosen(budget: ApproxDP, by: By | None, leak_share: float | None, first: Part) -> Scheme:
-    """The scheme of which the first request takes the smallest share."""
+    """The scheme in which the first request uses the smallest fraction of the budget."""
     leak, _ = prices.split(first)
     share = leak_share if leak_share is not None else (0.5 if leak else 0.0)
     if by is None and isinstance(first.seen, GaussianPair):
@@ -383,7 +383,7 @@ def _priced(scheme: Scheme, part: Part) -> float | None:
 
 
 def _best_order(budget: ApproxDP, leak_share: float, first: Part) -> Scheme | None:
-    """The Rényi scheme at the order at which the first request could be repeated most often."""
+    """The Rényi scheme at the order at which the first request fits most often."""
     _, rest = prices.split(first)
     if rest is None:
         return None
@@ -400,12 +400,12 @@ def _best_order(budget: ApproxDP, leak_share: float, first: Part) -> Scheme | No
 
 
 def _quotient(room: Fraction, cost: Fraction) -> Amount:
-    """How often a cost fits; ∞ for what costs nothing."""
+    """How often a cost fits into a limit; ∞ if it costs nothing."""
     return room / cost if cost else math.inf
 
 
 def _room(order: float, epsilon: float, delta: float) -> float:
-    """The divergence that implies (ε, δ)-DP; by the closed form where it gives any, as it is quick.
+    """The divergence that implies (ε, δ)-DP; by the closed form if that gives any.
 
     To compare orders only. Below a third of the order from which on it does, nothing is expected.
     """

@@ -1,4 +1,4 @@
-"""The file of a ledger: entries that are only ever added, each with a hash of the one before.
+"""The file of a ledger: entries are only appended, each with a hash of the one before.
 
 SQLite keeps it: a spender holds the write lock from before it reads what is left until what it
 spends is on disk, so that two never spend the same budget. A process that is killed, or a disk
@@ -57,14 +57,14 @@ class StoredEntry:
 
     @classmethod
     def of(cls, found: tuple[Any, ...]) -> "StoredEntry":
-        """The entry in a row; raise if its columns are not of their types."""
+        """The entry in a database row; raise if a column has the wrong type."""
         if tuple(map(type, found)) != (int, str, str, str):
             raise LedgerDamaged(f"entry={found[0]!r} must be as it was written: its columns differ")
         return cls(*found)
 
     @property
     def told(self) -> dict[str, Any]:
-        """What the entry says."""
+        """The content of the entry."""
         try:
             found: dict[str, Any] = json.loads(self.body)
         except ValueError:
@@ -73,12 +73,12 @@ class StoredEntry:
 
 
 def _linked(before: str, seq: int, dataset: str, body: str) -> str:
-    """The hash of an entry, given that of the one before."""
+    """The hash of an entry, from the hash of the entry before."""
     return hashlib.sha256(json.dumps([before, seq, dataset, body]).encode()).hexdigest()
 
 
 def _check_ends(found: list[tuple[str, int, str]], noted: list[tuple[Any, ...]]) -> None:
-    """Raise unless the last entries of datasets are those that were noted when they were added."""
+    """Raise unless each dataset's last entry is the one noted when it was appended."""
     for name, seq, _ in [*(set(noted) - set(found)), *(set(found) - set(noted))]:
         raise LedgerDamaged(
             f"entry={seq} must be the last one of dataset={name!r}: entries are missing, or added"
@@ -86,14 +86,14 @@ def _check_ends(found: list[tuple[str, int, str]], noted: list[tuple[Any, ...]])
 
 
 class Transaction:
-    """Entries as one reader or writer sees them: what others do meanwhile does not show."""
+    """The entries as one reader or writer sees them, without what others do meanwhile."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._run = connection.execute
 
     @property
     def head(self) -> tuple[int, str]:
-        """Number and hash of the last entry."""
+        """The number and hash of the last entry."""
         found = self._run(_HEAD).fetchall()
         if [tuple(map(type, row)) for row in found] != [(int, str)]:
             raise LedgerDamaged("head of the ledger must be one row as it was written")
@@ -101,7 +101,7 @@ class Transaction:
         return seq, last
 
     def datasets(self) -> list[str]:
-        """Names in the order in which they were opened."""
+        """The dataset names in the order in which they were opened."""
         return [str(name) for name, *_ in self._run(f"{_ENDS} ORDER BY rowid")]
 
     def ends(self, dataset: str) -> list[StoredEntry]:
@@ -116,7 +116,7 @@ class Transaction:
         return rows
 
     def last(self) -> StoredEntry | None:
-        """The last entry of all, checked."""
+        """The last of all entries, checked."""
         seq, found = self.head
         rows = [StoredEntry.of(row) for row in self._run(f"{_ROWS} ORDER BY seq DESC LIMIT 1")]
         if not rows and seq == 0:
@@ -151,7 +151,7 @@ class Transaction:
         _check_ends(list(ends.values()), self._run(f"{_ENDS} ORDER BY rowid").fetchall())
 
     def rows_after(self, seq: int, before: str) -> Iterator[StoredEntry]:
-        """The entries after one that was checked, each checked likewise; then the head."""
+        """The entries after a checked one, each checked likewise; then the head."""
         for found in self._run(f"{_ROWS} WHERE seq > ? ORDER BY seq", (seq,)):
             row, seq = StoredEntry.of(found), seq + 1
             if row.seq != seq:
@@ -178,7 +178,7 @@ class Transaction:
         return row
 
     def check_pages(self) -> None:
-        """Raise if SQLite finds a page of the file torn."""
+        """Raise if SQLite finds a damaged page in the file."""
         found = [str(text) for (text,) in self._run("PRAGMA integrity_check(1)")]
         if found != ["ok"]:
             raise LedgerDamaged(f"file must be whole: {' '.join(found[0].split())}")
@@ -186,7 +186,7 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Where the entries are: in the file that the path meant when it was given."""
+    """Where the entries are: the file that the path meant when it was given."""
 
     path: Path
     place: Path = field(init=False)
@@ -196,7 +196,7 @@ class Store:
 
     @classmethod
     def at(cls, path: object) -> "Store":
-        """The store at a path; one that no file can have is refused."""
+        """The store at a path; raise for a path that cannot be a file."""
         if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
             raise InvalidParameter(f"file={path!r} must be a path, such as 'budget.ledger'")
         found, name = Path(path), f"file={str(path)!r}"
@@ -213,7 +213,7 @@ class Store:
         return cls(found)
 
     def create(self) -> None:
-        """Make the file, unless it is a ledger already."""
+        """Create the file, unless it is already a ledger."""
         if self.place.exists() and self.place.stat().st_size:
             return
         if not self.place.parent.is_dir():
@@ -229,7 +229,7 @@ class Store:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """All entries as they are now.
+        """Read all entries in their current state.
 
         Nothing is added. But what a killed writer left half done is undone first, where the file
         may be written.
@@ -244,7 +244,7 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Transaction]:
-        """Hold the lock; what is appended is on disk when this ends, or nothing is."""
+        """Hold the write lock; at the end all appended entries are on disk, or none."""
         with self._told(), self._connected("rw") as connection:
             self._check_kind(connection)
             connection.execute("BEGIN IMMEDIATE")
@@ -296,7 +296,7 @@ class Store:
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
-        """What SQLite objects to, in a sentence."""
+        """The error of SQLite in one sentence."""
         name = f"file={str(self.path)!r}"
         try:
             yield
@@ -310,7 +310,7 @@ class Store:
 
 
 def _statements() -> Iterator[str]:
-    """The statements of the schema, one at a time: a script would end the transaction."""
+    """The statements of the schema one by one, as a script would end the transaction."""
     statement = ""
     for line in _SCHEMA.strip().splitlines():
         statement += f"{line}\n"

@@ -1,4 +1,4 @@
-"""What may be requested: anything that an accountant composes, and what other libraries call so.
+"""What can be requested: anything an accountant composes, and other libraries' measurements.
 
 OpenDP measurements are read by their privacy map, dp_accounting events by `dpv.from_dp_event`, an
 accountant by its parts. Neither library is imported: their types are told by where they come from.
@@ -19,7 +19,7 @@ Requested: TypeAlias = Any
 
 
 def parts_of(subject: Requested, *, times: int, relation: Relation) -> Parts:
-    """The parts that a request consists of, under the budget's relation."""
+    """The parts of a request under the budget's relation."""
     times = as_count("times", times)
     check_instance("mechanism", subject)
     home = type(subject).__module__.partition(".")[0]
@@ -43,7 +43,7 @@ def parts_of(subject: Requested, *, times: int, relation: Relation) -> Parts:
 
 
 def _distance(measurement: Any, relation: Relation) -> int:  # noqa: ANN401  # of OpenDP
-    """How far neighboring datasets are apart in the metric of a measurement."""
+    """The distance of neighboring datasets in the metric of a measurement."""
     metric = str(measurement.input_metric).partition("(")[0]
     if metric in {"SymmetricDistance", "InsertDeleteDistance"}:
         return 1 if relation is Relation.ADD_REMOVE else 2

@@ -21,7 +21,7 @@ _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "squared_mu": "μ²", "leak": "δ of l
 
 
 def budget_in_words(budget: Guarantee, number: Callable[[float], str] = as_given) -> str:
-    """A guarantee as formulas write it; `number` writes what it is made of.
+    """A guarantee as formulas write it; `number` formats its parameters.
 
     >>> budget_in_words(ApproxDP(epsilon=3.0, delta=1e-6))
     'ε = 3, δ = 1e-06'
@@ -40,7 +40,7 @@ def budget_in_words(budget: Guarantee, number: Callable[[float], str] = as_given
 
 
 def amounts_in_words(spent: Amounts) -> str:
-    """Charges, none below what it is; those of 0 are left out."""
+    """Charges in words, rounded up; zeros are left out."""
     shown = [f"{_symbol(name)} = {at_most(amount)}" for name, amount in spent.items() if amount]
     return ", ".join(shown) or "nothing"
 
@@ -55,7 +55,7 @@ def at_most(amount: Amount, digits: int = 6) -> str:
 
 
 def percent(share: float) -> str:
-    """How much of a budget is spent, rounded up.
+    """The percentage of a budget that is spent, rounded up.
 
     >>> percent(0.1 + 0.2), percent(1 / 3), percent(0.99999)
     ('30%', '33.34%', '100%')
@@ -64,7 +64,7 @@ def percent(share: float) -> str:
 
 
 def _upwards(amount: Amount, digits: int, scale: int = 1) -> float:
-    """Rounded up, but for the part in 10¹² that reading 0.1 as a float, and adding, may bring."""
+    """Rounded up, except for a relative 10⁻¹² that reading 0.1 as a float and adding may cause."""
     if math.isinf(amount):
         return math.inf
     exact = Fraction(amount) * scale * (1 - _FLOATS)

@@ -1,4 +1,4 @@
-"""How notebooks show a mechanism: its name, what it does, and its parameters."""
+"""How notebooks show a mechanism: its name, purpose and parameters."""
 
 import html
 from dataclasses import fields
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Described:
-    """A dataclass that notebooks show as a table; a mechanism inside of another is shown inside.
+    """A dataclass that notebooks show as a table; nested mechanisms are shown inside.
 
     >>> from dpverify.mechanisms.gaussian import Gaussian
     >>> "<th>sigma</th><td>50.0</td>" in Gaussian(sigma=50.0)._repr_html_()

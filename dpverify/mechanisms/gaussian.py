@@ -61,7 +61,7 @@ class Gaussian(Described):
         return GaussianPair.of(sigma=self.sigma, sensitivity=self.l2_sensitivity)
 
     def noise_inflation(self, dimension: int = 1) -> float:
-        """Standard deviation of the noise added on the grid, over σ: at least 1, for rounding."""
+        """The standard deviation of the noise on the grid over σ; at least 1, for rounding."""
         return 1.0 if self.arithmetic == "real" else self._noise(dimension).inflation
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Floats:

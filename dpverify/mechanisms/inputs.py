@@ -1,4 +1,4 @@
-"""Data and outputs of mechanisms as arrays, checked; and what a claim about noise assumes."""
+"""Checked data and outputs of mechanisms as arrays, and the assumptions of noise claims."""
 
 from fractions import Fraction
 
@@ -19,12 +19,12 @@ _LEAST_SCALE = 1e-3  # of integer noise: below, no draw ever differs from 0
 
 
 def grounds(arithmetic: Arithmetic, *assumptions: str) -> tuple[str, ...]:
-    """What a claim assumes: on a grid uniform bits and the assumptions, else real arithmetic."""
+    """The assumptions of a claim: on a grid uniform bits and those given, else real arithmetic."""
     return (RANDOM_BITS, *assumptions) if arithmetic == "grid" else (REAL_ARITHMETIC,)
 
 
 def real_array(name: str, value: ArrayLike) -> Floats:
-    """`value` as floats, exactly; refused unless all entries are real, finite and of float size.
+    """`value` as exact floats; raise unless all entries are real, finite and of float size.
 
     Integers beyond ±2^53 are moved to the nearer of these two: a clamp, unlike the rounding to
     floats, brings no two answers further apart.
@@ -45,7 +45,7 @@ def real_array(name: str, value: ArrayLike) -> Floats:
 
 
 def whole_array(name: str, value: ArrayLike) -> Ints:
-    """`value` as whole numbers; those beyond ±2^61 are moved to the nearer of these two."""
+    """`value` as whole numbers, clipped to ±2^61."""
     array = np.asarray(value)
     if array.size == 0:
         raise InvalidParameter(f"{name}={value!r} must not be empty")
@@ -58,7 +58,7 @@ def whole_array(name: str, value: ArrayLike) -> Ints:
 
 
 def as_noise_scale(name: str, value: object) -> float:
-    """`as_positive` as a float, rounded up; refused outside of what integer noise is drawn for."""
+    """`as_positive` as a float, rounded up; raise beyond the scales of integer noise."""
     number = as_positive(name, value)
     if not _LEAST_SCALE <= number <= LARGEST_SCALE:
         raise InvalidParameter(
@@ -88,7 +88,7 @@ def category_array(name: str, value: ArrayLike, categories: int) -> Ints:
 
 
 def outputs_of(outputs: ArrayLike, answer_shape: tuple[int, ...]) -> NDArray[np.generic]:
-    """`outputs` as an array of draws, each of the answer's shape."""
+    """`outputs` as an array of draws, each with the answer's shape."""
     array = np.asarray(outputs)
     if array.ndim != 1 + len(answer_shape) or array.shape[1:] != answer_shape:
         wanted = ", ".join(["size", *map(str, answer_shape)])
@@ -97,7 +97,7 @@ def outputs_of(outputs: ArrayLike, answer_shape: tuple[int, ...]) -> NDArray[np.
 
 
 def per_draw(logs: Floats) -> Floats:
-    """The sum over each draw's coordinates: the log of a product."""
+    """The sum over each draw's coordinates: the log of a product of probabilities."""
     totals: Floats = logs.reshape(len(logs), -1).sum(axis=1)
     return totals
 

@@ -58,7 +58,7 @@ class Laplace(Described):
         return LaplacePair(scale=self.scale, sensitivity=self.l1_sensitivity)
 
     def noise_inflation(self, dimension: int = 1) -> float:
-        """Scale of the noise added on the grid, over b: at least 1, for rounding."""
+        """The scale of the noise on the grid over b; at least 1, for rounding."""
         return 1.0 if self.arithmetic == "real" else self._noise(dimension).inflation
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Floats:

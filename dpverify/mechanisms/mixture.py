@@ -54,7 +54,7 @@ class GaussianMixture(Described):
         shifts = tuple(Fraction(each) / scale for each in self.l2_sensitivities)
         if max(shifts, default=Fraction(0)) > 10**100:
             raise InvalidParameter(
-                f"sigma={self.sigma!r} must not be so small beside "
+                f"sigma={self.sigma!r} must be larger relative to "
                 f"l2_sensitivities={self.l2_sensitivities!r}"
             )
         if len(shifts) != len(self.weights):

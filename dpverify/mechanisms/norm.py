@@ -82,7 +82,7 @@ class NormMechanism(Described):
         )
 
     def noise_inflation(self, dimension: int = 1) -> float:
-        """Scale of the noise added on the grid, over b: at least 1, for rounding."""
+        """The scale of the noise on the grid over b; at least 1, for rounding."""
         return 1.0 if self.arithmetic == "real" else self._noise(dimension).inflation
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Floats:
@@ -147,7 +147,7 @@ class NormMechanism(Described):
         return radius * direction / lengths(direction, norm)
 
     def _log_real(self, draws: Floats, answer: Floats) -> Floats:
-        """The integral of exp(−‖z‖/b) is d!·b^d times the volume of the unit ball."""
+        """The log density; the integral of exp(−‖z‖/b) is d!·b^d times the unit ball's volume."""
         norm, scale, d = float(self.norm), float(self.scale), answer.size
         shifts = (draws - answer).reshape(len(draws), -1)
         log_ball = d * (

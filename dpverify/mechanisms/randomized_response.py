@@ -70,7 +70,7 @@ class RandomizedResponse(Described):
         return Claim(guarantee, None, RANDOMIZED_RESPONSE, grounds(self.arithmetic))
 
     def pair(self, relation: Relation) -> Pair:
-        """The two distributions of one answer; other answers than the two true ones look alike.
+        """The two distributions of one answer, with all other answers merged into one outcome.
 
         With more than two categories probabilities are rounded outwards and inwards, to rationals
         that agree in forty digits.
@@ -89,7 +89,7 @@ class RandomizedResponse(Described):
         return BetweenPair(upper, self._table(high), samples=True)
 
     def _table(self, lie: Fraction) -> FinitePair:
-        """Truth, one lie, and all other answers: the likelier the truth, the more it shows."""
+        """The probabilities of the truth, of one lie, and of all other answers."""
         rest = (self.categories - 2) * lie
         truth = 1 - lie - rest
         return FinitePair(left=[truth, lie, rest], right=[lie, truth, rest])
@@ -118,7 +118,7 @@ class RandomizedResponse(Described):
         return per_draw(np.where(possible, logs, -np.inf))
 
     def _lie(self) -> arb:
-        """(k − 1)/(e^ε + k − 1)."""
+        """The probability of a lie, (k − 1)/(e^ε + k − 1)."""
         if self.epsilon == math.inf:
             return arb(0)
         others = (int(self.categories) - 1) * (-ball(exact(self.epsilon))).exp()
@@ -127,7 +127,7 @@ class RandomizedResponse(Described):
 
 @dataclass(frozen=True, slots=True)
 class LeakyRandomizedResponse(Described):
-    """Give a bit away with probability δ, and use randomized response otherwise: (ε, δ)-DP.
+    """Reveal the bit with probability δ, and use randomized response otherwise: (ε, δ)-DP.
 
     `data` is 0 or 1, or an array of them, each answered independently: neighboring datasets then
     differ in one entry. Outputs 0 and 1 are responses; 2 and 3 give a 0 and a 1 away. No
@@ -191,7 +191,7 @@ class LeakyRandomizedResponse(Described):
         return ball(exact(self.delta))
 
     def _leak_or_lie(self) -> arb:
-        """δ + (1 − δ)·e^(−ε)/(1 + e^(−ε))."""
+        """The probability δ + (1 − δ)·e^(−ε)/(1 + e^(−ε)) of a leak or a lie."""
         leak = self._leak()
         if self.epsilon == math.inf:
             return leak

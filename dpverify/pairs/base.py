@@ -1,4 +1,4 @@
-"""A pair of distributions on two neighboring datasets, and all that is read off it.
+"""A pair of distributions on two neighboring datasets, and the privacy measures it gives.
 
 This is the type to subclass for a mechanism that the library does not know. Two members are
 needed, `profile_ball` and `reversed`; everything else follows from them, with certified bounds
@@ -58,7 +58,7 @@ class Pair(ABC):
     """
 
     def __new__(cls, *args: Any, **options: Any) -> Self:  # noqa: ANN401, ARG004  # for __init__
-        """Refuse a class that lacks something, by name."""
+        """Raise if a subclass lacks a required method or property."""
         if missing := sorted(cls.__abstractmethods__):
             raise InvalidParameter(
                 f"{cls.__name__} must define {' and '.join(missing)}: a pair is given by its "
@@ -87,17 +87,17 @@ class Pair(ABC):
 
     @property
     def max_loss(self) -> float:
-        """An ε from which on the profile equals `singular_mass`; ∞ if none is known."""
+        """An ε from which on the profile is constant at `singular_mass`; ∞ if none is known."""
         return enclose(self.max_loss_ball)[1]
 
     def singular_mass_ball(self) -> arb:
-        """`singular_mass` before it is rounded up to a float; holds 0 too if it is only bounded."""
+        """`singular_mass` as a ball, before rounding; it contains 0 if only a bound is known."""
         if self._states("singular_mass"):
             return ball(self.singular_mass)
         return arb(0).union(arb(_far_delta(self)))
 
     def max_loss_ball(self) -> arb:
-        """`max_loss` before it is rounded up to a float."""
+        """`max_loss` as a ball, before rounding."""
         if self._states("max_loss"):
             return ball(self.max_loss)
         found = _found_max_loss(self)
@@ -105,7 +105,7 @@ class Pair(ABC):
 
     @property
     def is_limit_known(self) -> bool:
-        """Whether `singular_mass` is the limit itself, not only a bound on it."""
+        """Whether `singular_mass` is the exact limit rather than an upper bound."""
         return self._states("singular_mass", "singular_mass_ball")
 
     def _states(self, *names: str) -> bool:
@@ -123,7 +123,7 @@ class Pair(ABC):
         return mirrored.union(self.profile_ball(epsilon.max(arb(0))))
 
     def trade_off_ball(self, false_alarm: arb) -> arb:
-        """Least probability under P of missing, among tests that reject Q with this probability.
+        """The least miss rate of tests with this false-alarm rate.
 
         Derived from the profile: the largest 1 − δ(ε) − e^ε·α over real ε. [DRS22 Prop. 6]
         """
@@ -172,12 +172,12 @@ class Pair(ABC):
         return sum((p * ball(loss) for loss, p in law), arb(0))
 
     def loss_law(self) -> AnyLossLaw:
-        """The distribution of ln(dP/dQ) under P, as the numerical accountant takes it."""
+        """The distribution of ln(dP/dQ) under P, for the numerical accountant."""
         return ProfileLaw(self)
 
     @property
     def either_way(self) -> "Pair":
-        """The least pair that dominates this one and its `reversed`; itself if these are alike.
+        """The smallest pair that dominates both this one and its `reversed`.
 
         What a step costs when either of the two datasets may be the first.
         """
@@ -185,24 +185,24 @@ class Pair(ABC):
 
     @property
     def attained(self) -> "tuple[Pair, ...] | None":
-        """Pairs of actual runs, where this pair dominates a mechanism without being attained."""
+        """Pairs of actual runs, if this pair dominates a mechanism but is not attained."""
         return None
 
     @property
     def instances(self) -> "tuple[Pair, ...]":
-        """Pairs of actual runs: this one, or one for each that it dominates, all the way down."""
+        """Pairs of actual runs: this one, or those below each pair that it dominates."""
         if self.attained is None:
             return (self,)
         return tuple(pair.instances[0] for pair in self.attained)
 
     @property
     def is_bracketed(self) -> bool:
-        """Whether the profile is only known to lie between those of two other pairs."""
+        """Whether the profile is only known to lie between those of two pairs."""
         return False
 
     @property
     def gap(self) -> str:
-        """Where not even one run attains this pair: what lies in between, in words; else empty."""
+        """If no run attains this pair, a note on what lies between; else empty."""
         return ""
 
     @property
@@ -211,17 +211,17 @@ class Pair(ABC):
         return self
 
     def merged(self, times: int, other: "Pair | None", others: int) -> "Pair | None":  # noqa: ARG002
-        """One pair for `times` runs of this one and `others` of another, if a formula is known."""
+        """One pair for `times` runs of this one and `others` of another, if there is a formula."""
         return None
 
     def grouped(self, size: int) -> "Pair":
-        """What bounds a group of `size` records that change together, by the profile alone."""
+        """A bound for a group of `size` records that change together, from the profile alone."""
         from dpverify.pairs.bounds.group import group_bound  # noqa: PLC0415  # made of pairs
 
         return self if size == 1 else group_bound(self, size)
 
     def check(self) -> None:
-        """Raise if the profile cannot be that of a pair; run when it is first composed."""
+        """Raise if the profile is not that of a pair; run at the first composition."""
         if type(self).__module__.partition(".")[0] == __name__.partition(".")[0]:
             return
         try:
@@ -265,7 +265,7 @@ class Pair(ABC):
         return self._inverse(delta)
 
     def _inverse(self, delta: float) -> Bracket:
-        """Where the profile crosses δ; without a stated limit it is not asked beyond ε = 700."""
+        """The ε where the profile crosses δ; without a stated limit, searched up to ε = 700."""
 
         def excess(epsilon: float) -> Formula:
             return lambda: self.profile_ball(ball(epsilon)) - ball(delta)
@@ -293,7 +293,7 @@ class Pair(ABC):
         return Bracket(max(lower, 0.0), upper, EXACT_PROFILE)
 
     def _around(self, delta: float) -> tuple[float, float]:  # noqa: ARG002  # of a subclass
-        """Where the inverse probably lies; whatever is returned costs time alone."""
+        """A guess of where the inverse lies; a bad one only costs time."""
         return 0.0, math.inf
 
     def trade_off(self, false_alarm: float) -> float:
@@ -320,7 +320,7 @@ class Pair(ABC):
         return max(self._rounded_up("renyi_ball", lambda: self.renyi_ball(ball(order))), 0.0)
 
     def _rounded_up(self, name: str, formula: Formula) -> float:
-        """The formula's value; one that is derived from the profile is a bound at any precision."""
+        """The formula's value rounded up; formulas from the profile are bounds at any precision."""
         if self._states(name):
             return enclose(formula)[1]
         with ctx.workprec(_BITS):
@@ -329,7 +329,7 @@ class Pair(ABC):
 
 @dataclass(frozen=True, slots=True)
 class EitherWayPair(Pair):
-    """The greater of the profiles of `pair` and of its `reversed`, at every ε. [ZDW22 Prop. 8]
+    """The larger of the profiles of `pair` and its `reversed`, at every ε. [ZDW22 Prop. 8]
 
     The maximum of two convex functions is convex, so it is the profile of a pair; steps that each
     show `pair` or its reverse are bounded from above by it, even when each order is chosen after
@@ -340,7 +340,7 @@ class EitherWayPair(Pair):
 
     @property
     def reversed(self) -> "EitherWayPair":
-        """It is its own mirror image."""
+        """The pair itself, as it is symmetric."""
         return self
 
     @property
@@ -374,7 +374,7 @@ def _far_delta(pair: Pair) -> float:
 
 @lru_cache(maxsize=256)
 def _found_max_loss(pair: Pair) -> Bracket:
-    """Where the profile reaches its limit, searched for."""
+    """An ε at which the profile reaches its limit, by search."""
     return pair._inverse(pair.singular_mass if pair.is_limit_known else 0.0)  # noqa: SLF001
 
 
@@ -402,7 +402,7 @@ def _check(pair: Pair) -> None:
 
 
 def _check_limit(pair: Pair, label: str) -> None:
-    """Raise if a stated `singular_mass` or `max_loss`, rounded up, is not that of the profile."""
+    """Raise if a stated `singular_mass` or `max_loss`, rounded up, contradicts the profile."""
     mass, loss = pair.singular_mass, pair.max_loss
     with ctx.workprec(_BITS):
         far = pair.profile_ball(ball(REACH))
@@ -421,7 +421,7 @@ def _check_limit(pair: Pair, label: str) -> None:
 
 
 def _check_profile(pair: Pair, label: str) -> None:
-    """Values between 0 and 1 that do not rise, convex in e^ε and with slope at least −1 there."""
+    """Check values in [0, 1] that fall, are convex in e^ε, and have slope at least −1 there."""
     with ctx.workprec(_BITS):
         values = [pair.profile_ball(ball(epsilon)) for epsilon in _CHECKED]
         for epsilon, value in zip(_CHECKED, values, strict=True):

@@ -1,4 +1,4 @@
-"""Losses in a range of length ε: the pair behind the exponential mechanism."""
+"""Losses in a range of length ε: the dominating pair of the exponential mechanism."""
 
 import math
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _LEAST, _LARGEST = 1e-6, 500.0  # ranges within which floats tell the two outcom
 
 @dataclass(frozen=True, slots=True)
 class BoundedRangePair(Pair):
-    r"""The least pair that dominates all whose losses lie in some [t − ε, t], 0 ≤ t ≤ ε.
+    r"""The smallest pair that dominates all pairs with losses in some [t − ε, t], 0 ≤ t ≤ ε.
 
     The worst such pair has two outcomes, of loss t and t − ε; at ε′ the worst t is (ε + ε′)/2. Over
     all ε′ that is density ∝ e^z against ∝ e^(−z) on [0, ε], of loss 2z − ε. Every t is attained by
@@ -50,7 +50,7 @@ class BoundedRangePair(Pair):
 
     @property
     def attained(self) -> tuple[Pair, Pair]:
-        """Two candidates, one of which gains what the other loses: t = ε/2 and t = 3ε/4."""
+        """Actual runs: two candidates of which one gains what the other loses, t = ε/2 and 3ε/4."""
         half: float = Fraction(self.epsilon_range) / 2  # type: ignore[assignment]  # a real number
         response = LeakyResponsePair(ApproxDP(epsilon=half))
         if not _LEAST < self.epsilon_range < _LARGEST:
@@ -72,7 +72,7 @@ class BoundedRangePair(Pair):
         return inside if epsilon >= -own else inside.union(-epsilon.expm1())
 
     def grouped(self, size: int) -> "BoundedRangePair":
-        """Scores move, and so losses spread, `size` times as far."""
+        """Scores move, and so the losses' range grows, `size` times as far."""
         return BoundedRangePair(Fraction(self.epsilon_range) * size)  # type: ignore[arg-type]
 
     def loss_law(self) -> LossLaw:

@@ -1,4 +1,4 @@
-"""When one finite pair is a post-processing of another, decided exactly.
+"""Whether one finite pair is a post-processing of another, decided exactly.
 
 Blackwell's theorem: a kernel maps `strong` to `weak` if and only if the profile of `weak` lies
 nowhere above that of `strong`, at every ratio e^ε from 0 to ∞ (ratios below 1 speak of the
@@ -26,7 +26,7 @@ _MOST_VARIABLES = 200_000  # of the linear program: about a minute
 
 @dataclass(frozen=True, kw_only=True)
 class Dominates:
-    """`weak` is a post-processing of `strong`: no test of its two sides beats all of strong's.
+    """`weak` is a post-processing of `strong`: no test separates its sides better than strong's.
 
     The decision is exact. `kernel` is a second opinion that shares nothing with it.
     """
@@ -48,7 +48,7 @@ class Dominates:
 
 @dataclass(frozen=True, kw_only=True)
 class NotDominates:
-    """No kernel maps strong to weak: at this e^ε the profile of weak is larger by `gap`."""
+    """No kernel maps strong to weak, as weak's profile is larger by `gap` at this e^ε."""
 
     theorem: ClassVar[Theorem] = BLACKWELL
 
@@ -60,7 +60,7 @@ Domination: TypeAlias = Dominates | NotDominates
 
 
 def dominates(strong: FinitePair, weak: FinitePair) -> Domination:
-    """Whether `weak` is a post-processing of `strong`; if not, at which ε its profile is larger.
+    """Whether `weak` is a post-processing of `strong`; if not, an ε at which its profile is larger.
 
     Floats are taken as the exact numbers they are, each law divided by its sum.
 
@@ -80,7 +80,7 @@ def dominates(strong: FinitePair, weak: FinitePair) -> Domination:
 
 
 def linear_program_kernel(strong: FinitePair, weak: FinitePair) -> Kernel:
-    """The kernel from strong to weak with the least residual, whether or not that is 0.
+    """The kernel from strong to weak with the smallest residual, which may not be 0.
 
     Rows are cleaned of the solver's rounding (entries just below 0, sums just off 1) before the
     residual is taken, so the residual is that of the kernel returned.

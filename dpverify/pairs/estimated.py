@@ -1,4 +1,4 @@
-"""A mechanism that is known from two sides only: one pair dominates it, and it dominates another.
+"""A mechanism known between two pairs: one dominates it, and it dominates the other.
 
 What a privacy-loss distribution rounded upwards says of a mechanism is an upper bound, rounded
 downwards a lower one. Composition keeps both orders, so each end of a bracket is of a product of
@@ -27,7 +27,7 @@ ONE_SIDED = (
 
 @dataclass(frozen=True, slots=True)
 class EstimatedPair(Pair):
-    """Every profile between those of `below` and `above`; the latter is what is composed."""
+    """All profiles between `below` and `above`; compositions use `above`."""
 
     above: Pair = EVERYTHING
     below: Pair = NOTHING
@@ -43,7 +43,7 @@ class EstimatedPair(Pair):
 
     @property
     def attained(self) -> tuple[Pair, Pair]:
-        """What every run costs at least."""
+        """The pair below, in both directions, as every run costs at least that."""
         return self.below, self.below
 
     @property

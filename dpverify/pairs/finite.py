@@ -121,7 +121,7 @@ class FinitePair(Pair):
 
     @cached_property
     def likelihood(self) -> Likelihood:
-        """The pair seen through its likelihood ratio."""
+        """The pair in terms of its likelihood ratio."""
         if isinstance(self.left, tuple):
             return ExactLikelihood.of(self.masses())
         return FloatLikelihood(self.left, np.asarray(self.right))
@@ -132,7 +132,7 @@ class FinitePair(Pair):
 
     @property
     def either_way(self) -> "FinitePair":
-        """The least pair that dominates this one and its `reversed`; itself if these are alike.
+        """The smallest pair that dominates both this one and its `reversed`.
 
         Its profile is the greater of the two profiles at every ratio. As a function of the ratio
         x = e^ε the maximum of two convex piecewise linear functions is one too, and the masses are
@@ -345,7 +345,7 @@ class FinitePair(Pair):
 
 
 class EitherWay(FinitePair):
-    """What dominates a pair in both orders; `attained` lists the two orders themselves.
+    """The pair that dominates another in both directions, which `attained` lists.
 
     Steps that each show `pair` or its reverse are bounded from above by this pair, even when each
     order is chosen after seeing earlier outputs, and from below by any choice made in advance.
@@ -364,7 +364,7 @@ class EitherWay(FinitePair):
 
     @property
     def reversed(self) -> "EitherWay":
-        """It is its own mirror image."""
+        """The pair itself, as it is symmetric."""
         return self
 
     def __eq__(self, other: object) -> bool:

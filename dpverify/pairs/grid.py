@@ -1,4 +1,4 @@
-"""A privacy-loss distribution on a grid, as other accountants keep it: one for each direction.
+"""Privacy-loss distributions on a grid, from other accountants: one for each direction.
 
 The outcome with loss i·h has mass pᵢ under P and pᵢ·e^(−ih) under Q; what Q lacks it has where P
 has nothing, and P has `infinity_mass` where Q has nothing.

@@ -48,7 +48,7 @@ class LeakyResponsePair(Pair):
 
     @property
     def reveals(self) -> bool:
-        """Whether the two distributions share no outcome at all."""
+        """Whether the two distributions have no outcome in common."""
         return self.worst.epsilon == math.inf or self.worst.delta == 1
 
     @property
@@ -60,12 +60,12 @@ class LeakyResponsePair(Pair):
 
     @property
     def truthful(self) -> arb:
-        """e^ε/(1+e^ε): the probability of the likelier answer, given that none leaks."""
+        """e^ε/(1+e^ε): the probability of the likelier answer if there is no leak."""
         return 1 / (1 + (-ball(self.worst.epsilon)).exp())
 
     @property
     def lying(self) -> arb:
-        """1/(1+e^ε): the probability of the other answer, given that none leaks."""
+        """1/(1+e^ε): the probability of the other answer if there is no leak."""
         return 1 / (1 + ball(self.worst.epsilon).exp())
 
     def profile_ball(self, epsilon: arb) -> arb:

@@ -37,7 +37,7 @@ class Cut(NamedTuple):
 
 
 class Likelihood(Protocol):
-    """Two distributions, seen through the ratio of their probabilities."""
+    """Two distributions in terms of the ratio of their probabilities."""
 
     @property
     def singular(self) -> Fraction:
@@ -49,7 +49,7 @@ class Likelihood(Protocol):
 
     @property
     def bottom(self) -> Fraction:
-        """A positive number that no positive ratio lies below."""
+        """A positive lower bound on all positive ratios."""
 
     def cut(self, ratio: Fraction) -> Cut:
         """Masses of the outcomes with P > ratio·Q."""

@@ -40,7 +40,7 @@ class LossLaw:
         return not self.ramps
 
     def cut(self, log_above: float, log_below: float) -> "CutLaw":
-        """Without the ends of its ramps, which hold at most e^log_above and e^log_below.
+        """The law without the ends of its ramps, whose mass is at most e^log_above and e^log_below.
 
         Of many atoms those are left out that all together hold at most e^log_above.
         """
@@ -74,7 +74,7 @@ class LossLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CutLaw:
-    """A distribution on a bounded range of losses, and what was cut off.
+    """A distribution on a bounded range of losses, and bounds on what was cut off.
 
     At most e^log_above of P lies above; at most e^log_below lies under each loss in `below`.
     """

@@ -1,4 +1,4 @@
-r"""The privacy loss of a pair that is known by its profile alone.
+r"""The privacy loss of a pair that is known only by its profile.
 
 As a function of x = e^ε the profile f is convex and falls from 1. Its values at nodes x₀ < … < xₙ
 bound the pair from both sides:

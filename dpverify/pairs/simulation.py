@@ -1,4 +1,4 @@
-"""The simulation lemma, constructive: leaky randomized response stands behind every (ε, δ) pair.
+"""The simulation lemma as code: leaky randomized response simulates every (ε, δ) pair.
 
 If left (P) and right (Q) are (ε, δ)-indistinguishable, there is a kernel F from the outcomes
 0, 1, "U", "V" of leaky randomized response with F(U) = P and F(V) = Q; if they are not, there is
@@ -47,7 +47,7 @@ _NO_FLOAT_BEYOND = 1400.0  # e^1400 times the smallest float exceeds 1: larger �
 
 
 class NotIndistinguishable(DPVerifyError):
-    """Two distributions differ by more than (ε, δ), shown by one event.
+    """Raised if two distributions differ by more than (ε, δ), with an event that shows it.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def simulate(
     *,
     outcomes: Sequence[object] | None = None,
 ) -> LeakyKernel:
-    """Simulate a pair of distributions by leaky randomized response: return the kernel that does.
+    """The kernel by which leaky randomized response simulates a pair of distributions.
 
     It maps the outcomes 0, 1, "U" and "V", so that those of one input become `left` and those of
     the other `right`.

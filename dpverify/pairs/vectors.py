@@ -19,7 +19,7 @@ ROUNDING = 2.0**-52  # how far, per entry, the sum of a float law may be from 1
 
 
 def parse_laws(left: Probabilities, right: Probabilities) -> tuple[Law, Law]:
-    """Both vectors as tuples of Fractions, or both as read-only float arrays; or a clear refusal.
+    """Both vectors as tuples of Fractions, or both as read-only float arrays; else raise.
 
     A vector of ints and Fractions is exact and must sum to 1. A vector with a float in it must
     sum to 1 within n·2^-52, which rounding n entries cannot exceed. Ints go with either kind.
@@ -79,7 +79,7 @@ def _checked_floats(name: str, values: Floats) -> Floats:
 
 
 def _floats(name: str, law: Law) -> Floats:
-    """A distribution of whole numbers as floats, to go with floats on the other side."""
+    """A distribution of whole numbers as floats, to match a float distribution."""
     if not isinstance(law, tuple):
         return law
     if any(entry.denominator > 1 for entry in law):

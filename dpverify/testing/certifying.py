@@ -1,4 +1,4 @@
-"""The first rung of a test by "decide": a certificate, before anything is drawn."""
+"""The first stage of `by="decide"`: a certificate, before anything is drawn."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _SECONDS = 20.0  # for a certificate, within a test
 
 @dataclass(frozen=True, slots=True)
 class Certifying:
-    """What a certificate said of a mechanism, if one was asked for."""
+    """The certificate of a mechanism, if one was asked for."""
 
     claim: AuditClaim
     found: Certificate | None = None
@@ -28,7 +28,7 @@ class Certifying:
     def of(
         cls, schema: Schema | None, mechanism: Callable[..., Any], claim: AuditClaim
     ) -> "Certifying":
-        """The certificate for all data that the schema allows; none if there is no schema."""
+        """Certify for all data that the schema allows; nothing if there is no schema."""
         if schema is None:
             return cls(claim)
         if isinstance(claim, ProfileClaim):
@@ -48,7 +48,7 @@ class Certifying:
 
     @property
     def decided(self) -> bool:
-        """Whether it is proved or refuted."""
+        """Whether the certificate proves or refutes the claim."""
         return self.found is not None and self.found.verdict != "open"
 
     @property
@@ -57,7 +57,7 @@ class Certifying:
 
     @property
     def suspects(self) -> tuple[tuple[Any, Any], ...]:
-        """Neighbors that seemed to break the claim, where no counterexample was accepted."""
+        """Neighbors that seemed to break the claim, although no counterexample was accepted."""
         return () if self.found is None else self.found.suspects
 
     @property
@@ -66,7 +66,7 @@ class Certifying:
 
     @property
     def _epsilon_lower(self) -> float:
-        """ε at the claimed δ, or at 0, by the two probabilities of the counterexample."""
+        """ε at the claimed δ (or at 0) from the two probabilities of the counterexample."""
         if self.counterexample is None:
             return 0.0
         one, other = self.counterexample.probability_left, self.counterexample.probability_right
@@ -74,7 +74,7 @@ class Certifying:
         return math.inf if small == 0.0 else math.log(large / small)
 
     def finding(self, name: str) -> PrivacyFinding:
-        """What the summary of a pytest run says of it."""
+        """What the summary of the pytest run reports of the certificate."""
         refuted = self.counterexample is not None
         return PrivacyFinding(
             name=name,
@@ -91,7 +91,7 @@ class Certifying:
         )
 
     def violation(self, name: str, relation: str) -> PrivacyViolation:
-        """The exception of a test that is refuted exactly."""
+        """The exception for a test that is refuted exactly."""
         shown = self.counterexample
         if self.found is None or shown is None:
             raise AssertionError("a certificate that refutes has a counterexample")

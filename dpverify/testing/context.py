@@ -1,4 +1,4 @@
-"""Options of a pytest run for its privacy tests, and what these tests found.
+"""Options of a pytest run for its privacy tests, and their findings.
 
 Only the standard library: the plugin imports this at the start of every run.
 """
@@ -16,7 +16,7 @@ FEWEST = 500  # samples
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyFinding:
-    """What one test found: the claim in words, and how hard it was tried.
+    """What one test found: the claim in words, and how many draws were spent on it.
 
     `epsilon_lower` holds at δ = `delta` for some pair that was tried, but for a probability of at
     most `level`; so does a refutation. `samples` counts draws a side, `pairs` the pairs looked at.
@@ -49,7 +49,7 @@ class PytestRun:
     findings: list[PrivacyFinding] = field(default_factory=list)
 
     def limits(self, level: float | None, samples: int | None) -> tuple[float, int]:
-        """The level and the largest number of draws: those given, else the options of the run."""
+        """The level and largest number of draws: those given, else the run's options."""
         own_level = self.level if level is None else level
         own_samples = self.samples if samples is None else samples
         return (
@@ -62,13 +62,13 @@ _current: ContextVar[PytestRun | None] = ContextVar("dpverify_testing_run", defa
 
 
 def current() -> PytestRun:
-    """The pytest run of the caller; one without options outside of pytest."""
+    """The pytest run of the caller; one without options outside pytest."""
     return _current.get() or PytestRun()
 
 
 @contextmanager
 def running(run: PytestRun) -> Iterator[PytestRun]:
-    """Make `run` the current one for the body."""
+    """Make `run` the current one within the body."""
     token = _current.set(run)
     try:
         yield run

@@ -1,4 +1,4 @@
-"""`satisfies`: a mechanism becomes a test that looks for the pair that refutes its claim.
+"""`satisfies`: turn a mechanism into a test that searches for a pair refuting its claim.
 
 Misuse is found when the test is defined: a test that cannot fail must not pass.
 """
@@ -95,14 +95,14 @@ def satisfies(  # noqa: PLR0913  # one keyword a setting
 
 
 def check_given(claim: object) -> None:
-    """Raise if the claim is missing, or the function under test stands in its place."""
+    """Raise if the claim is missing, or if the decorator was used without parentheses."""
     known = getattr(claim, "__code__", None)
     if claim is None or (known is not None and known.co_argcount != 1):
         raise InvalidParameter(f"claim={claim!r} must be a guarantee, {_EXAMPLE}")
 
 
 def check_claim(claim: Claimable | None, relation: Relation | None = None) -> AuditClaim:
-    """What is claimed, as an audit reads it; raise if no samples could refute it."""
+    """The claim as audits read it; raise if samples can never refute it."""
     check_given(claim)
     promised = read_claim(claim, relation)
     if isinstance(promised, ProfileClaim):
@@ -114,7 +114,7 @@ def check_claim(claim: Claimable | None, relation: Relation | None = None) -> Au
 
 
 def check_limits(level: object, samples: object) -> None:
-    """Raise unless the level and the number of draws, if given, are allowed."""
+    """Raise unless the level and the number of draws, if given, are in range."""
     if level is not None:
         check_between("level", level, *LEVELS)
     if samples is not None:
@@ -123,7 +123,7 @@ def check_limits(level: object, samples: object) -> None:
 
 
 def check_pairs(on: object, relation: object, claim: object) -> tuple[Any, Neighboring]:
-    """The strategy of pairs and the relation that they must be neighbors under."""
+    """The strategy of pairs, and the relation under which they are neighbors."""
     if not isinstance(on, SearchStrategy):
         raise InvalidParameter(
             f"on={on!r} must be a strategy of neighboring pairs: neighbors(datasets, relation=…)"
@@ -144,7 +144,7 @@ def check_pairs(on: object, relation: object, claim: object) -> tuple[Any, Neigh
 def check_neighbors(
     on: object, relation: object, claim: object, schema: Schema | None
 ) -> tuple[Any, Neighboring, Relation | None]:
-    """The pairs, when they are neighbors, and the relation that the claim is read under."""
+    """The pairs, checked to be neighbors, and the relation for the claim."""
     if on is None and schema is not None:
         return pairs_of(schema), relation_in(schema), schema.relation
     pairs, known = check_pairs(on, relation, claim)
@@ -156,7 +156,7 @@ def check_neighbors(
 
 
 def check_function(test: object) -> Callable[..., object]:
-    """Raise unless `test` is a function of data and rng that returns what it releases."""
+    """Raise unless `test` is a function of data and rng that returns its output."""
     if not inspect.isfunction(test):
         raise InvalidParameter(f"test={test!r} must be a function test(data, rng)")
     parameters = inspect.signature(test).parameters
@@ -178,7 +178,7 @@ def check_function(test: object) -> Callable[..., object]:
 
 
 def returns_nothing(function: Callable[..., object]) -> bool:
-    """Whether the code of the function can return nothing but None.
+    """Whether the function's code can only return None.
 
     >>> returns_nothing(lambda data, rng: data)
     False

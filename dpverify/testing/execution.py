@@ -1,4 +1,4 @@
-"""One run of a decorated test: hypothesis proposes, the search judges, a failure is reported."""
+"""One run of a decorated test: hypothesis proposes pairs, the search judges them."""
 
 import functools
 import inspect
@@ -71,13 +71,13 @@ class Subject:
         return test
 
     def signature(self) -> inspect.Signature:
-        """The parameters of the test: all but data and rng."""
+        """The parameters of the test without data and rng."""
         own = inspect.signature(self.function)
         kept = [p for name, p in own.parameters.items() if name not in {"data", "rng"}]
         return own.replace(parameters=kept)
 
     def body(self, see: Callable[[Any], None]) -> Test:
-        """A function of one pair that hypothesis takes for the decorated one."""
+        """A function of one pair, which hypothesis runs in place of the decorated one."""
 
         def body(pair: Any) -> None:  # noqa: ANN401
             see(pair)
@@ -90,7 +90,7 @@ class Subject:
         return body
 
     def sides(self, pair: Any) -> tuple[Any, Any]:  # noqa: ANN401
-        """Left and right of what the strategy drew, which must be neighbors."""
+        """The left and right dataset from the strategy; raise unless they are neighbors."""
         if isinstance(pair, NeighboringPair):
             left, right = pair.left, pair.right
         elif isinstance(pair, (tuple, list)) and len(pair) == 2:
@@ -116,7 +116,7 @@ class Subject:
 
 @lru_cache(maxsize=64)
 def points_of(claim: AuditClaim) -> tuple[Point, ...]:
-    """The (ε, δ) statements that the claim implies, cached: some take seconds to convert."""
+    """The (ε, δ) statements that the claim implies, cached as some take seconds to compute."""
     return implied_points(claim)
 
 
@@ -199,13 +199,13 @@ class Execution:
             raise_at(self.subject.function, violation)
 
     def _look_at_suspects(self) -> None:
-        """Pairs that an open certificate names come first; hypothesis may find simpler ones."""
+        """Try the pairs that an open certificate names first; hypothesis may find simpler ones."""
         for left, right in self.certifying.suspects:
             seen = self.search.see(left, right)
             self.failed = self.failed if seen.found is None else seen
 
     def _hypothesis(self) -> list[str]:
-        """Let hypothesis propose pairs and shrink; its notes, if one failed."""
+        """Let hypothesis propose and shrink pairs; return its notes if one failed."""
         try:
             self._assembled()()
         except PrivacyViolation as found:
@@ -230,7 +230,7 @@ class Execution:
         return self.settings(made)
 
     def _see(self, pair: Any) -> None:  # noqa: ANN401
-        """One example, as hypothesis runs it."""
+        """Test one example, as hypothesis runs it."""
         if self.misuse is not None:
             raise self.misuse
         try:
@@ -246,7 +246,7 @@ class Execution:
             target(seen.score, label="privacy loss above the claim")
 
     def _violation(self, trial: PairTrial) -> PrivacyViolation | None:
-        """The exception to raise; None, after a warning, if fresh draws do not confirm it."""
+        """The exception to raise; None, with a warning, if fresh draws do not confirm it."""
         found = self.search.witness(trial)
         if found is None:
             warn_unconfirmed(self.name)
@@ -281,7 +281,7 @@ class Execution:
 
     @property
     def _note(self) -> str:
-        """What went wrong in traces, which is no fault of the mechanism."""
+        """Problems of traces, which are not the mechanism's fault."""
         if not self.traced.defects:
             return ""
         return f"a trace failed and draws judged alone ({self.traced.defects[0]})"
@@ -307,14 +307,14 @@ class Execution:
         )
 
     def _rung(self, violation: PrivacyViolation | None) -> str:
-        """Of a test by "decide": the rung that spoke after the certificate stayed open."""
+        """For `by="decide"`: which stage gave the verdict after the certificate stayed open."""
         if self.subject.schema is None:
             return ""
         return "trace" if violation is not None and violation.witness is None else "audit"
 
 
 def _settings_of(test: Test) -> settings:
-    """Hypothesis settings of the test or the profile, without a deadline for single examples."""
+    """Hypothesis settings of the test or profile, without a deadline per example."""
     own: settings | None = getattr(test, "_hypothesis_internal_use_settings", None)
     base = settings.default if own is None else own
     if base is None:
@@ -352,7 +352,7 @@ def _relation_name(relation: Neighboring) -> str:
 
 
 class Snapshot(ExampleDatabase):
-    """An example database whose reads do not change during a run; writes go through."""
+    """An example database whose reads are frozen during a run, while writes go through."""
 
     def __init__(self, inner: ExampleDatabase) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ _UNBOUNDED = re.compile(r"(?<![\w'\"])(-?inf|nan)(?![\w'\"])")
 
 
 class PrivacyViolation(AssertionError):
-    """A claim was refuted on a pair of neighboring datasets.
+    """Raised if a claim is refuted on a pair of neighboring datasets.
 
     `witness` holds the pair, the event and its counts; `witness.save(path)` writes it as JSON and
     `witness.replay(mechanism, seed=…)` judges the event again.
@@ -35,13 +35,13 @@ class PrivacyViolation(AssertionError):
         self.epsilon_lower = epsilon_lower
 
     def add_note(self, note: str) -> None:
-        """Keep what hypothesis adds, but for the score that it climbed, which says nothing more."""
+        """Keep the notes that hypothesis adds, except for the score that it maximized."""
         if not note.startswith("Highest target score"):
             super().add_note(note)
 
 
 def shown(data: Any) -> str:  # noqa: ANN401  # whatever the mechanism takes
-    """A dataset as a reader would type it, on one line.
+    """A dataset on one line, as one would type it.
 
     >>> import numpy as np
     >>> shown(np.eye(2))
@@ -69,7 +69,7 @@ def described(  # noqa: PLR0913  # the lines of a message
     exactly: Sequence[str] = (),
     hints: Sequence[str] = (),
 ) -> str:
-    """The message: pair, event, counts, what they refute, and how to see it again."""
+    """The failure message: pair, event, counts, what they refute, and how to reproduce it."""
     left, right = map(shown, pair)
     lines = [
         f"{name} does not keep {claim}",
@@ -108,7 +108,7 @@ def _evidence(witness: Witness, epsilon_lower: float, level: float) -> list[str]
 
 
 def replay_line(name: str, claim: AuditClaim, witness: Witness) -> str:
-    """The call that holds the same pair against the claim again, with fresh draws.
+    """A call that tests the same pair again with fresh draws.
 
     It runs as it is pasted, under `import dpverify as dpv` and the import of `assert_private`.
     The seeds of decorated tests are large numbers, so none is that of `assert_private`, 0. After
@@ -121,7 +121,7 @@ def replay_line(name: str, claim: AuditClaim, witness: Witness) -> str:
 
 
 def with_parameters(name: str, given: dict[str, Any]) -> str:
-    """The mechanism of a parametrized test, or of one with fixtures, as one types it.
+    """The mechanism's call in a parametrized test, or in one with fixtures.
 
     >>> with_parameters("test_sum.mechanism", {"scale": 2.0})
     'lambda data, rng: test_sum.mechanism(data=data, rng=rng, scale=2.0)'
@@ -133,7 +133,7 @@ def with_parameters(name: str, given: dict[str, Any]) -> str:
 
 
 def _is_typed(value: Any) -> bool:  # noqa: ANN401  # of a parameter or a fixture
-    """Whether `typed` gives the value back; what a fixture made may be anything."""
+    """Whether `typed` can reproduce the value, unlike some that fixtures make."""
     if is_frame(value) or isinstance(value, np.ndarray):
         return True
     try:
@@ -143,7 +143,7 @@ def _is_typed(value: Any) -> bool:  # noqa: ANN401  # of a parameter or a fixtur
 
 
 def typed(data: Any) -> str:  # noqa: ANN401  # whatever the mechanism takes
-    """What gives the data back, under `import numpy as np` and `import pandas as pd`.
+    """An expression for the data, given `import numpy as np` and `import pandas as pd`.
 
     >>> typed(np.array([1, 2], dtype="int8")), typed([float("inf")])
     ("np.array([1, 2], dtype='int8')", "[float('inf')]")
@@ -165,7 +165,7 @@ def typed(data: Any) -> str:  # noqa: ANN401  # whatever the mechanism takes
 
 
 def raise_at(function: Any, violation: PrivacyViolation) -> NoReturn:  # noqa: ANN401
-    """Raise so that the traceback ends where the test is defined, not in this library."""
+    """Raise with a traceback that ends at the test's definition, not in this library."""
     __tracebackhide__ = True
     code = function.__code__
     tree = ast.parse("def test(): raise violation")

@@ -1,4 +1,4 @@
-"""Strategies for pairs of neighboring datasets, from any strategy for datasets.
+"""Strategies for neighboring datasets, from any strategy for datasets.
 
 They shrink to fewer records, then to simpler ones; the one differing record is drawn last, so it
 is the last to become simple.
@@ -31,7 +31,7 @@ class NeighboringPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How a strategy makes datasets: records of one kind, how many, and what holds them."""
+    """How a strategy makes datasets: kind and number of records, and their container."""
 
     record: SearchStrategy[Any]
     build: Callable[[list[Any]], Any]
@@ -45,7 +45,7 @@ _records: WeakKeyDictionary[SearchStrategy[Any], Recipe] = WeakKeyDictionary()
 
 
 def datasets(recipe: Recipe) -> SearchStrategy[Any]:
-    """A strategy of datasets made by a recipe, which `neighbors` can look up."""
+    """A strategy for datasets with a recipe that `neighbors` can look up."""
     rows = st.lists(recipe.record, min_size=recipe.min_size, max_size=recipe.max_size)
     strategy = rows.map(recipe.build)
     _recipes[strategy] = recipe
@@ -55,7 +55,7 @@ def datasets(recipe: Recipe) -> SearchStrategy[Any]:
 def neighbors(
     datasets: SearchStrategy[Any], *, relation: Relation | str
 ) -> SearchStrategy[NeighboringPair]:
-    """Pairs of neighboring datasets, one of which `datasets` draws.
+    """Pairs of neighboring datasets, one of which is drawn from `datasets`.
 
     For lists, and for all of `dpverify.testing.strategies`, the differing record is drawn like the
     others, and the number of records stays within the bounds. For any other strategy of lists,
@@ -109,7 +109,7 @@ def _check_room(recipe: Recipe) -> None:
 
 
 def _rows(recipe: Recipe, least: int, most: int) -> SearchStrategy[list[Any]]:
-    """Lists of records; half of the time the shortest allowed, where most leaks show best."""
+    """Lists of records; in half of the examples the shortest allowed, where leaks show best."""
     few = min(least + 1, most)
     return st.one_of(
         st.lists(recipe.record, min_size=least, max_size=few),

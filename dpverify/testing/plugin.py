@@ -142,14 +142,14 @@ def _sentence(nodeid: str, record: dict[str, Any]) -> str:
 
 
 def _properties(record: PrivacyFinding) -> Iterator[tuple[str, Any]]:
-    """One property a field: plain values, which JUnit and xdist can carry."""
+    """One property per field, with plain values that JUnit and xdist can carry."""
     for name in PrivacyFinding.__slots__:
         if name != "name":
             yield f"{_PREFIX}{name}", getattr(record, name)
 
 
 def _called(reporter: Any) -> Iterator[Any]:  # noqa: ANN401
-    """The reports of all workers on tests that ran, each test once."""
+    """The reports of all workers on the tests that ran, each test once."""
     for reports in reporter.stats.values():
         yield from (report for report in reports if getattr(report, "when", None) == "call")
 
@@ -162,7 +162,7 @@ def _told(report: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
 
 
 def _rows(report: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
-    """The findings of a test, each from the fields that follow one another.
+    """The findings of a test, each from consecutive fields.
 
     A refutation in a test that did not fail was asked for, as by `pytest.raises`: its level is not
     a chance that the test fails.
@@ -179,7 +179,7 @@ def _rows(report: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
 
 
 def _limits(config: pytest.Config, item: pytest.Item) -> PytestRun:
-    """The level and number of draws of a test: from its marker, else from the options."""
+    """The level and number of draws of a test, from its marker or else the options."""
     marked = _marked(item)
     return PytestRun(
         level=marked.get("level", config.getoption("--privacy-level")),

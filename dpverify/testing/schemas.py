@@ -1,4 +1,4 @@
-"""The schema behind a strategy of neighboring pairs, and the pairs of a schema.
+"""The schema behind a strategy of neighboring pairs, and strategies from schemas.
 
 A certificate speaks of all data that a schema allows. So a schema is derived only where it allows
 exactly the datasets that the strategy can draw.
@@ -23,7 +23,7 @@ _WANTED = "by='decide' must go with schema=…, as none can be derived from on=�
 
 
 def schema_of(pairs: SearchStrategy[Any], relation: object) -> Schema:
-    """The schema that allows just what `neighbors(datasets, relation=…)` draws.
+    """The schema that allows exactly what `neighbors(datasets, relation=…)` draws.
 
     >>> from dpverify.testing import neighbors
     >>> bits = neighbors(st.lists(st.booleans(), max_size=3), relation="add-remove")
@@ -68,7 +68,7 @@ def pairs_of(schema: Schema) -> SearchStrategy[NeighboringPair]:
 
 
 def relation_in(schema: Schema) -> Callable[[Any, Any], bool]:
-    """Whether two datasets are neighbors by the schema, which says itself why they are not."""
+    """A check that two datasets are neighbors by the schema; it raises with the reason if not."""
 
     def neighbors_of_the_schema(left: Any, right: Any) -> bool:  # noqa: ANN401
         schema.check_neighbors(left, right)

@@ -60,7 +60,7 @@ def numbers(
 def vectors(
     dimension: int, *, radius: float = 1.0, min_size: int = 0, max_size: int = _MOST
 ) -> SearchStrategy[Floats]:
-    """Arrays of rows in the Euclidean ball: corners, zeros, and points inside."""
+    """Arrays of rows in the Euclidean ball: extreme points, zeros, and inner points."""
     check_count("dimension", dimension)
     check_positive("radius", radius)
     return datasets(_recipe(_in_ball(dimension, radius), _rows(dimension), min_size, max_size))
@@ -104,7 +104,7 @@ def frames(
     min_size: int = 0,
     max_size: int = _MOST,
 ) -> SearchStrategy[Any]:
-    """Tables as pandas frames; a column is a list of its values or a strategy of them."""
+    """Tables as pandas frames; each column is a list of values or a strategy."""
     try:
         import pandas as pd  # type: ignore[import-untyped]  # noqa: PLC0415  # an extra of those who have it
     except ImportError:
@@ -118,7 +118,7 @@ def frames(
 
 
 def guarantees(*, largest: float = 10.0) -> SearchStrategy[Guarantee]:
-    """Guarantees of every kind with parameters up to `largest`."""
+    """Guarantees of every kind, with parameters up to `largest`."""
     check_positive("largest", largest)
     size = st.floats(0.0, largest)
     return st.one_of(
@@ -132,7 +132,7 @@ def guarantees(*, largest: float = 10.0) -> SearchStrategy[Guarantee]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indistinguishable:
-    """A finite pair and what is exactly true of it, in rational numbers.
+    """A finite pair with exact facts about it, in rational numbers.
 
     max(Σ(p − ratio·q)₊, Σ(q − ratio·p)₊) = delta: the pair is (ln ratio, delta)-indistinguishable,
     and at this ratio for no smaller delta.
@@ -166,7 +166,7 @@ def indistinguishable_pairs(
 def compositions(
     draw: st.DrawFn, *, relation: Relation | str = Relation.ADD_REMOVE, most: int = 3
 ) -> Accountant:
-    """Accountants that have composed a few mechanisms, some of them many times."""
+    """Accountants with a few mechanisms composed, some of them many times."""
     check_count("most", most)
     noise = st.integers(1, 40).map(lambda tenths: tenths / 2.0)
     epsilon = st.integers(1, 20).map(lambda tenths: tenths / 10.0)
@@ -213,7 +213,7 @@ def _row(columns: Mapping[str, Any]) -> SearchStrategy[dict[str, Any]]:
 
 
 def _in_ball(dimension: int, radius: float) -> SearchStrategy[list[float]]:
-    """Points of the ball; the ends of its axes, where norms are largest, among them."""
+    """Points of the ball, including the ends of its axes, where norms are largest."""
 
     def axis(at: tuple[int, float]) -> list[float]:
         return [at[1] if i == at[0] else 0.0 for i in range(dimension)]
@@ -224,7 +224,7 @@ def _in_ball(dimension: int, radius: float) -> SearchStrategy[list[float]]:
 
 
 def _clipped(row: list[float], radius: float) -> list[float]:
-    """The point with coordinates in [−1, 1] scaled by the radius, and moved into the ball."""
+    """A point with coordinates in [−1, 1], scaled by the radius and projected to the ball."""
     norm = math.hypot(*row)
     shrink = radius if norm <= 1.0 else radius / norm
     inside = [value * shrink for value in row]

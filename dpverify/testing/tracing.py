@@ -1,4 +1,4 @@
-"""Traces for decorated tests: what a pair loses, from a few calls, and the line that loses it."""
+"""Traces for decorated tests: the loss of a pair from a few calls, and the lines at fault."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class TracedPairs:
     defects: list[str] = field(default_factory=list)
 
     def __call__(self, left: Any, right: Any, calls: int) -> Hint:  # noqa: ANN401
-        """What a trace of the pair tells, from about so many calls.
+        """What a trace of the pair shows, from about so many calls.
 
         A mechanism's own exceptions are outputs. One that comes out of the trace is a defect of the
         trace: it is kept in `defects`, and draws alone judge the pair.
@@ -57,14 +57,14 @@ class TracedPairs:
         )
 
     def _epsilon_lower(self, found: Traced) -> float:
-        """ε at the δ at which the claim is most clearly false."""
+        """ε at the δ for which the claim is most clearly false."""
         points = implied_points(self.claim)
         shown = [(found.epsilon(point.delta).lower, point.epsilon) for point in points]
         return max(shown, key=lambda pair: pair[0] - pair[1])[0]
 
 
 def _lines(found: Traced) -> tuple[str, ...]:
-    """The lines that leak, or that lose most, with what they lose."""
+    """The lines that leak or lose most, with their losses."""
     if found.leaks or found.puzzles:
         return tuple(str(part) for part in (*found.leaks, *found.puzzles))[:_LINES]
     worst = sorted(found.releases, key=lambda release: -release.loss)[:_LINES]

@@ -1,4 +1,4 @@
-"""Traces: see the noise being added. The exact loss of a pair from one run, line by line.
+"""Traces: record the noise of one run, and compute a pair's exact privacy loss line by line.
 
 - `noise`: values that know which noise is in them, and where noise comes from;
 - `recording`: one run recorded, and replayed on other data with every noisy value frozen;

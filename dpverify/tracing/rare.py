@@ -1,4 +1,4 @@
-"""Comparisons that fall the other way more rarely than δ: what the claim's δ must pay for.
+"""Comparisons whose other outcome is rarer than δ, so that the claim's δ must pay for it.
 
 A claim with δ > 0 allows anything at all on transcripts of probability δ together. One comparison
 may be rare enough, and ten of them not. So those of each line are turned, while the budget lasts;
@@ -50,7 +50,7 @@ class Toss:
 
 @dataclass(frozen=True, slots=True)
 class Rare:
-    """The probability of rare transcripts that leak, by line, and of those that were not tried.
+    """The probability of rare transcripts that leak, by line, and of those not tried.
 
     `chances` are those of the comparisons behind the ones that leak, `worst` is one of these.
     """
@@ -70,7 +70,7 @@ class Rare:
 
 
 def rare(runner: Transcripts, base: TracedRun, delta: float, spot: int | None) -> Rare:
-    """What comparisons that are rarer than δ leak when they fall the other way."""
+    """What leaks if comparisons take an outcome that is rarer than δ."""
     masses: dict[Place, float] = {}
     untried: dict[Place, float] = {}
     chances: list[float] = []
@@ -102,7 +102,7 @@ def rare(runner: Transcripts, base: TracedRun, delta: float, spot: int | None) -
 
 
 def seen_rarely(runner: Transcripts, base: TracedRun, delta: float) -> Finding | None:
-    """A loss where one of several plain numbers is further out than each is with probability δ."""
+    """A loss if one of several plain numbers is further out than each is with probability δ."""
     for script in rarer(base, runner.seed, delta):
         if runner.used + 2 + _SPARE + runner.hardest > runner.budget:
             raise OutOfRuns
@@ -146,7 +146,7 @@ def _tosses(runner: Transcripts, base: TracedRun, delta: float) -> dict[Place, l
 
 
 def _turn_at_once(runner: Transcripts, base: TracedRun, number: int, left: list[int]) -> bool:
-    """Whether the comparisons of a row that fell one way all along may fall the other way."""
+    """Whether comparisons of a row that always had one outcome may have the other."""
     if not left:
         return True
     if runner.used + 2 + _SPARE + runner.hardest > runner.budget:
@@ -158,12 +158,12 @@ def _turn_at_once(runner: Transcripts, base: TracedRun, number: int, left: list[
 
 
 def _some(tosses: list[Toss], spot: int | None) -> list[Toss]:
-    """Those near the record that differs, the first two and the last."""
+    """Those near the differing record, the first two, and the last."""
     near = [toss for turn, toss in enumerate(tosses) if is_near(turn, spot)]
     return list(dict.fromkeys([*near, *tosses[:2], tosses[-1]]))[:_TRIED]
 
 
 def _turned(runner: Transcripts, base: TracedRun, number: int, which: list[int]) -> Finding:
-    """What comes of it when some coins of a comparison fall the other way."""
+    """The result of a transcript in which some coins of a comparison fall the other way."""
     script = turned(base, number, np.array(which))
     return runner.finding(runner.record(runner.left, script), script)

@@ -1,4 +1,4 @@
-"""The worst pair of a schema: climb the exact traced loss, then shrink pair and transcript."""
+"""Search for a schema's worst pair: increase the exact traced loss, then shrink."""
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
@@ -39,7 +39,7 @@ def trace_over(  # noqa: PLR0913  # as `trace`
     level: float = 0.01,
     samples: int | None = None,
 ) -> Traced:
-    """Trace the pair of the largest loss that is found in a schema or a hypothesis strategy.
+    """Trace the pair with the largest loss found in a schema or a hypothesis strategy.
 
     The traced loss is exact and changes smoothly with the data, so it can be climbed: `pairs` pairs
     are traced with one transcript each, half of them known patterns and random pairs, half of them
@@ -102,7 +102,7 @@ def _worst(seen: dict[Candidate, float]) -> Candidate:
 def _search(
     mechanism: Any, schema: Schema, seed: int, pairs: int, seen: dict[Candidate, float]
 ) -> None:
-    """Trace pairs once each: patterns and random ones, then variants of the worst so far."""
+    """Trace each pair once: patterns and random pairs, then variants of the worst so far."""
     rng = np.random.default_rng([seed, 13])
     for candidate in _first(schema, rng, max(1, round(pairs * _SHARE))):
         seen[candidate] = badness(mechanism, candidate, seed)
@@ -124,7 +124,7 @@ def _first(schema: Schema, rng: np.random.Generator, number: int) -> Iterator[Ca
 
 
 def badness(mechanism: Any, candidate: Candidate, seed: int) -> float:
-    """The traced loss of one transcript; ∞ where something leaks or is not understood."""
+    """The traced loss of one transcript; ∞ if something leaks or is not understood."""
     try:
         return loss_of(trace_pair(mechanism, candidate.left, candidate.right, seed))
     except NotTraceable:
@@ -132,7 +132,7 @@ def badness(mechanism: Any, candidate: Candidate, seed: int) -> float:
 
 
 def loss_of(twin: Twin) -> float:
-    """The sum of what the releases of a twin lose at most; of Gaussian noise, its μ."""
+    """The sum of the largest losses of a twin's releases; for Gaussian noise, its μ."""
     if twin.leaks or twin.right.journal.puzzles:
         return math.inf
     losses = [r.loss for r in spending(twin.differences).releases if not math.isnan(r.loss)]
@@ -140,7 +140,7 @@ def loss_of(twin: Twin) -> float:
 
 
 def is_straight(mechanism: Any, left: Any, right: Any, seed: int = 0) -> bool:
-    """Whether no line of the code sees a noisy number: else one run says little of others."""
+    """Whether no code sees a noisy number, so that one run says much about the others."""
     twin = trace_pair(mechanism, left, right, seed)
     events = (*twin.left.journal.events, *twin.right.journal.events)
     return all(is_settled(event) for event in events)
@@ -162,7 +162,7 @@ def _tracer(
 def _shrunk(
     mechanism: Any, schema: Schema, worst: Candidate, found: Traced, seed: int
 ) -> tuple[Traced, int]:
-    """The simplest pair on which the verdict is the same."""
+    """The simplest pair with the same verdict."""
     used, tries, better = 0, 0, True
     while better and tries < _SHRINKS:
         better = False
@@ -183,7 +183,7 @@ def _is_strategy(schema: Any) -> bool:
 
 
 def _sides(pair: Any) -> tuple[Any, Any]:
-    """Both datasets of what a strategy drew: a tuple, or a pair of `testing.neighbors`."""
+    """Both datasets of a strategy's example: a tuple, or a pair from `testing.neighbors`."""
     if hasattr(pair, "left") and hasattr(pair, "right"):
         return pair.left, pair.right
     try:
@@ -198,7 +198,7 @@ def _sides(pair: Any) -> tuple[Any, Any]:
 def _by_hypothesis(  # noqa: PLR0913, PLR0917
     mechanism: Any, strategy: Any, claim: AuditClaim, seed: int, pairs: int, executions: int
 ) -> Traced:
-    """Hypothesis draws pairs, climbs the traced loss as its target, and shrinks what breaks."""
+    """Let hypothesis draw pairs, maximize the traced loss, and shrink what breaks the claim."""
     import hypothesis  # noqa: PLC0415  # slow to import, and only for strategies
 
     last: list[Traced] = []

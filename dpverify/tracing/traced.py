@@ -1,4 +1,4 @@
-"""What a trace found, in words and numbers."""
+"""The result of a trace, in words and numbers."""
 
 # data are whatever a mechanism takes
 
@@ -56,7 +56,7 @@ GROUNDS: dict[str, tuple[Theorem, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Traced:
-    """The result of `trace`: releases by line, what they cost together, and leaks.
+    """The result of `trace`: releases by line, their total cost, and leaks.
 
     `verdict` is "shown", "refuted", "overspent", "leaking" or "not understood"; `audit` is the
     verdict of an audit on the same pair, where the trace could not decide and one was asked for.
@@ -87,12 +87,12 @@ class Traced:
 
     @property
     def releases(self) -> tuple[Release, ...]:
-        """Each: where ("file.py:14"), source, distribution, scale, shift, loss."""
+        """The releases: where ("file.py:14"), source, distribution, scale, shift, loss of each."""
         return self.spent.releases
 
     @property
     def headline(self) -> str:
-        """The verdict in words that say what it rests on."""
+        """The verdict in one line, with what it rests on."""
         words: str = "shown on these runs" if self.verdict == "shown" else self.verdict
         if self.interrupted:
             words += " (interrupted)"
@@ -102,7 +102,7 @@ class Traced:
 
     @property
     def meaning(self) -> str:
-        """What the verdict says, in a sentence, and what it rests on."""
+        """What the verdict means, in one sentence."""
         if self.interrupted and self.verdict == "not understood":
             return "it was interrupted before anything was shown"
         tried = self.verdict == "refuted" and not self.exact
@@ -110,30 +110,30 @@ class Traced:
 
     @property
     def exact(self) -> bool:
-        """Whether a refutation rests on no more than the transcript: the output must tell it."""
+        """Whether a refutation rests on the transcript alone, as the output determines it."""
         return self.verdict == "refuted" and not self.determined.startswith(TRIED)
 
     @property
     def theorems(self) -> tuple[Theorem, ...]:
-        """What the verdict rests on."""
+        """The theorems that the verdict rests on."""
         return GROUNDS[self.verdict]
 
     @property
     def refuted(self) -> bool:
-        """Whether the claim is false: by the trace, or by the audit that it was handed to."""
+        """Whether the claim is false, by the trace or by the audit that followed it."""
         return self.verdict == "refuted" or (self.audit is not None and self.audit.refuted)
 
     def epsilon(self, delta: float = 0.0) -> Bracket:
-        """Bracket around the ε that the releases of the worst transcript cost together at δ."""
+        """A bracket around the ε that the releases of the worst transcript cost together at δ."""
         return self.spent.epsilon(delta)
 
     def delta(self, epsilon: float) -> Bracket:
-        """Bracket around the δ that the releases of the worst transcript cost together at ε."""
+        """A bracket around the δ that the releases of the worst transcript cost together at ε."""
         return self.spent.delta(epsilon)
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The places that the verdict names, the most important first."""
+        """The lines that the verdict names, most important first."""
         parts: list[Any] = [*self.leaks, *self.puzzles]
         ranked = sorted(self.releases, key=lambda r: -_size(r.loss))
         return tuple(dict.fromkeys(f"{p.place.where}" for p in (*parts, *ranked)))
@@ -166,7 +166,7 @@ class Traced:
         return f"ε = {approx.upper:.6g} at δ = {delta:.6g}, no bound at δ = 0"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON can hold them; infinities and NaN as text."""
+        """The result as plain values for JSON; infinities and NaN as text."""
         pure = self.epsilon(0.0)
         return {
             "version": 1,
@@ -204,7 +204,7 @@ class Traced:
         }
 
     def _repr_html_(self) -> str:
-        """For notebooks: the verdict in color, and the words below it."""
+        """For notebooks: the verdict in color, with its text below."""
         first, *rest = str(self).split("\n")
         color = {"shown": "#0b4f8a", "refuted": "#a40e26"}.get(self.verdict, "#8a5a00")
         words = html.escape("\n".join(rest))

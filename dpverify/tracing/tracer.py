@@ -1,4 +1,4 @@
-"""The front door of traces: record one side, replay the other, and say what was shown."""
+"""The entry point of traces: record one side, replay the other, and say what was shown."""
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
@@ -93,7 +93,7 @@ def trace(  # noqa: PLR0913  # the contract of the library
     level: float = 0.01,
     samples: int | None = None,
 ) -> Traced:
-    """Record a run of `mechanism` on `left`, replay it on `right`, and judge what noise paid for.
+    """Record a run of `mechanism` on `left`, replay it on `right`, and compute its privacy loss.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def trace(  # noqa: PLR0913  # the contract of the library
 def confirmed(
     found: Traced, mechanism: Any, *, level: float, samples: int | None, seed: int
 ) -> Traced:
-    """What a trace alone cannot decide, handed to an audit of the same pair."""
+    """The trace, with an audit of the same pair if the trace alone cannot decide."""
     if found.verdict in {"shown", "refuted"}:
         return found
     try:
@@ -205,13 +205,13 @@ def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
 
 @dataclass(slots=True, kw_only=True)
 class Tracer(Transcripts):
-    """A trace of one pair within a budget of executions."""
+    """Traces one pair within a budget of executions."""
 
     notes: list[str] = field(default_factory=list)
     worst: Finding | None = None  # of what was traced so far
 
     def so_far(self) -> Traced:
-        """What an interrupted trace found; it shows nothing, since not all was looked at."""
+        """The result of an interrupted trace, which shows nothing as parts are missing."""
         worst = self.worst
         if worst is None or worst.verdict == "shown":
             what = "interrupted: what was traced so far is within the claim"
@@ -261,7 +261,7 @@ class Tracer(Transcripts):
         return self._traced(worst)
 
     def _ways(self, base: TracedRun) -> tuple[Held, Held]:
-        """Runs on either side to hold against plain numbers: those of a new way, and the others."""
+        """Runs on both sides to compare with plain numbers: those with a new path, and others."""
         new: Held = []
         more: Held = [(self.right, base.journal.as_drawn())]
         known = {way_of(base)}
@@ -273,13 +273,13 @@ class Tracer(Transcripts):
         return new, more
 
     def _far(self) -> Held:
-        """Runs with noise at either end, on either side."""
+        """Runs with noise at either extreme, on both sides."""
         shapes = [None, *(partial(far_out, to=to) for to in (FAR, -FAR))]
         scripts = [NoiseScript(self.seed, shape=shape) for shape in shapes]
         return [(data, script) for data in (self.right, self.left) for script in scripts]
 
     def _told_apart(self, runs: Held, spare: int = 0) -> Finding | None:
-        """Code that does something else with plain numbers, on some of these runs.
+        """Code that behaves differently on plain numbers, in some of these runs.
 
         Rounding may decide on one of them, but not on noise that is a little larger as well. As
         many executions as are to `spare` are left for what follows.
@@ -299,7 +299,7 @@ class Tracer(Transcripts):
         return None
 
     def _out_of_sight(self, twin: Twin) -> Finding | None:
-        """Noise that became a plain number, and on which data decide after that."""
+        """Noise that became a plain number and later decides together with data, unseen."""
         reach = reach_of(self._delta, twin.left)
         found = crossed(self, twin, reach)
         if found is None:
@@ -322,7 +322,7 @@ class Tracer(Transcripts):
         return float(self.claim.delta) if isinstance(self.claim, ApproxDP) else 0.0
 
     def _steered(self, base: TracedRun, worst: Finding) -> Finding:
-        """The worst of the transcripts that are chosen after the first one."""
+        """The worst of the transcripts chosen after the first one."""
         spot = first_difference(self.left, self.right)
         branches = Branches(base, self._delta)
         waiting = deque(scripts(base, self.seed, self._delta, spot, self._known(base)))
@@ -362,14 +362,14 @@ class Tracer(Transcripts):
         return worst
 
     def _known(self, base: TracedRun) -> list[float]:
-        """Numbers that noisy ones may be compared with; whole ones also with those of the data."""
+        """Numbers to compare noisy ones with; whole numbers also with those of the data."""
         known = spots_of(self.mechanism)
         if not is_whole(base):
             return known
         return [0.0, *numbers_apart(self.left, self.right)[:_NUMBERS], *known]
 
     def _seen_rarely(self, base: TracedRun) -> Finding | None:
-        """What goes wrong where one of many plain numbers is so far out as each is too rarely."""
+        """What fails if one of many plain numbers is further out than each is alone."""
         try:
             return seen_rarely(self, base, self._delta) if self._delta else None
         except OutOfRuns:
@@ -401,7 +401,7 @@ class Tracer(Transcripts):
         return Finding("not understood", worst.spent, puzzles=(Puzzle(place, what),))
 
     def _others_won(self, worst: Finding, twins: list[Twin], spot: int | None) -> Finding:
-        """The worst of the transcripts on which other candidates win, within half of the budget."""
+        """The worst transcript with other winning candidates, within half the budget."""
         winners = Winners(reach_of(self._delta, twins[0].left), self._delta, spot)
         waiting: list[tuple[int, int, NoiseScript]] = []
         limit, ticket = self.used + self.budget // 2, count()
@@ -428,7 +428,7 @@ class Tracer(Transcripts):
             worst = max(worst, found, key=lambda each: _total(each.spent))
 
     def _rarely(self, base: TracedRun, worst: Finding, found: Rare) -> Finding | None:
-        """What comparisons leak that are rarer than δ: more of δ than the releases left."""
+        """What leaks with comparisons rarer than δ, if that exceeds the δ left."""
         if found.masses:
             place = max(found.masses, key=found.masses.__getitem__)
             what = f"comparisons that leak fall so with probability {found.mass:.3g}"
@@ -445,7 +445,7 @@ class Tracer(Transcripts):
         return None
 
     def _allows(self, base: TracedRun, worst: Finding, found: Rare, mass: float) -> bool:
-        """Whether the claim holds when transcripts of this probability leak."""
+        """Whether the claim allows leaks on transcripts of this probability."""
         assert isinstance(self.claim, ApproxDP)  # noqa: S101  # there is a δ
         spent, once = worst.spent, 0.0
         if worst.twin is not None and worst.twin.left is base:
@@ -455,7 +455,7 @@ class Tracer(Transcripts):
 
     @staticmethod
     def _rest(claim: ApproxDP, mass: float, once: float) -> ApproxDP | None:
-        """What is left of a claim after leaks of this mass and this loss; None if nothing is."""
+        """What is left of a claim after leaks of this probability and loss; None if nothing is."""
         left = float(claim.delta) - mass
         left = 0.0 if abs(left) <= EDGE * claim.delta else left
         if left < 0 or once > claim.epsilon:
@@ -463,7 +463,7 @@ class Tracer(Transcripts):
         return ApproxDP(epsilon=claim.epsilon - once, delta=left)
 
     def _first(self) -> tuple[TracedRun | None, Finding]:  # one case after the other
-        """The first transcript; or the exact laws of the output where these can be listed."""
+        """The first transcript, or the output's exact distributions if they can be enumerated."""
         base = self.record(self.left, NoiseScript(self.seed))
         if base.journal.imported:
             base = self.record(self.left, NoiseScript(self.seed))
@@ -495,7 +495,7 @@ class Tracer(Transcripts):
         return base, self.finding(base, NoiseScript(self.seed))
 
     def _not_as_called(self, base: TracedRun) -> Finding | None:
-        """What is said of a first run that is not what a call without tracing does."""
+        """A finding if the first run differs from a call without tracing; else None."""
         puzzle = None
         if self.budget <= 2:
             self.notes.append("no run was repeated with plain numbers: there are two executions")
@@ -544,7 +544,7 @@ class Tracer(Transcripts):
         )
 
     def _varies(self, twin: Twin) -> bool:
-        """Whether a run on the same data with the same noise differs, on several transcripts."""
+        """Whether repeated runs with the same data and noise differ, on several transcripts."""
         if self._unseen(self.left, twin.left):
             return True
         for step in range(_AGAIN):
@@ -582,7 +582,7 @@ class Tracer(Transcripts):
         return Finding("refuted", spent, twin=twin, how=found.how)
 
     def _steady(self, twin: Twin) -> bool:
-        """Whether further runs on both sides release numbers of the same shape, and no others."""
+        """Whether more runs on both sides release the same number and shape of values."""
         wanted = releases_of(twin.left)
         for step, data in enumerate((self.left, self.right, self.left, self.right)):
             run = self.record(data, NoiseScript(self.seed + 101 * (step + 1)))
@@ -648,7 +648,7 @@ class Tracer(Transcripts):
         )
 
     def _untried(self) -> list[str]:
-        """What transcripts did not tell: decisions on plain numbers, lines that none came to."""
+        """What transcripts left untried: decisions on plain numbers, lines never reached."""
         notes = [
             f"{place.where}: the code saw a noisy number here, in "
             f"{'one run' if runs == 1 else f'{runs} runs'}; what it decides on other values is not "
@@ -678,7 +678,7 @@ class Tracer(Transcripts):
 
 
 def _but_for(twin: Twin, rarely: tuple[float, ...]) -> tuple[Spending, float]:
-    """What a transcript cost but for comparisons that one side makes, and that fall rarely.
+    """The cost of a transcript without comparisons that only one side makes, and rarely.
 
     Such a comparison goes the other way with probability p on one side and never on the other. That
     p is taken off δ already; what it costs besides is 1 on one side against 1 − p on the other. Of

@@ -1,4 +1,4 @@
-"""One transcript: recorded on the left, replayed on the right, and what the difference means."""
+"""One transcript: recorded on the left, replayed on the right, and its differences judged."""
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
@@ -30,7 +30,7 @@ _UNDERSTANDING = 9  # executions that it takes at least to tell a leak from some
 
 @dataclass(slots=True)
 class Finding:
-    """What one transcript came to."""
+    """What one transcript showed."""
 
     verdict: TraceVerdict
     spent: Spending
@@ -93,7 +93,7 @@ class Transcripts(Runner):
         return Finding("overspent", spent, twin=twin, script=script, certain=certain)
 
     def _drawn_sign(self, twin: Twin) -> Puzzle | None:
-        """One-sided noise with a sign that varies from run to run: so Laplace noise is made."""
+        """Handmade Laplace noise: one-sided noise with a sign that varies between runs."""
         moves = [d for d in twin.differences if isinstance(d, Move) and d.law.grows_only]
         events = twin.left.journal.events
         wanted = {events[m.event].place: np.sign(events[m.event].coef) for m in moves}
@@ -108,7 +108,7 @@ class Transcripts(Runner):
         return None
 
     def _within(self, twin: Twin, script: NoiseScript) -> Finding:
-        """A transcript that keeps the claim, unless what others may lose adds to it."""
+        """A transcript that keeps the claim, unless other transcripts add losses."""
         spent, puzzles = spending(twin.differences), [*twin.right.journal.coins_alone]
         again = compared_again(twin.differences)
         if again and not self._adds_no_delta(twin, spent):
@@ -120,7 +120,7 @@ class Transcripts(Runner):
         return Finding("shown", spent, twin=twin, script=script)
 
     def _adds_no_delta(self, twin: Twin, spent: Spending) -> bool:
-        """Whether the claim holds whichever way comparisons of one number fall, all together."""
+        """Whether the claim holds for all outcomes of one number's comparisons together."""
         if isinstance(self.claim, PureDP):
             return True
         pure = PureDP(epsilon=self.claim.epsilon) if isinstance(self.claim, ApproxDP) else None
@@ -144,7 +144,7 @@ class Transcripts(Runner):
         return again
 
     def _fixed_seed(self, twin: Twin) -> Leak | None:
-        """A seed that does not change with the generator's: its noise is no secret."""
+        """A seed that does not depend on the generator, so that its noise is no secret."""
         mine = twin.left.journal.seeds
         if not mine:
             return None
@@ -156,7 +156,7 @@ class Transcripts(Runner):
         return None
 
     def _leak(self, base: TracedRun, twin: Twin, script: NoiseScript) -> Finding:
-        """Tell leaks of data from noise that is not seen, and from noise that is made by hand."""
+        """Tell data leaks from noise that is not seen and from handmade noise."""
         if self.used + _UNDERSTANDING > self.budget:
             raise OutOfRuns
         unknown = self._raised_in_tracer(base, twin.right) or _unknown(base)
@@ -177,7 +177,7 @@ class Transcripts(Runner):
         return found or self._named(twin, script)
 
     def _explained(self, base: TracedRun, twin: Twin, script: NoiseScript) -> Finding | None:
-        """What a difference may be besides a leak: coins, lonely comparisons, noise by hand."""
+        """Explanations of a difference other than a leak: coins, comparisons, handmade noise."""
         journal = twin.right.journal
         outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
         unknown = None
@@ -198,7 +198,7 @@ class Transcripts(Runner):
         return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
 
     def _sooner(self, base: TracedRun, script: NoiseScript) -> Finding | Twin | None:
-        """The same transcript with noisy values that become numbers sooner, if so nothing leaks.
+        """The same transcript with noisy values made plain earlier, if nothing leaks then.
 
         Else the first such replay that came to the end and met noise of another scale: so a descent
         tells that its noise depends on the data, where its weights, as forms, only tell how many
@@ -227,7 +227,7 @@ class Transcripts(Runner):
         return scaled
 
     def _decides_apart(self, twin: Twin) -> Finding | None:
-        """What goes wrong where a known number lies between the bounds of the two sides.
+        """What fails if a known number lies between the bounds of the two sides.
 
         There the sides decide differently on a number that both know. That may be no leak, as where
         data are clipped to a noisy bound.
@@ -258,7 +258,7 @@ class Transcripts(Runner):
         return None
 
     def _eagerly(self, base: TracedRun, script: NoiseScript, level: int) -> Twin | None:
-        """The same noise with numbers that are known sooner; None if that gives another output.
+        """The same noise with numbers known earlier; None if that gives another output.
 
         A script that sets outcomes does so by the number of an event, and events have other numbers
         here: the noise that comparisons came to is set instead, and choices by their order.
@@ -283,7 +283,7 @@ class Transcripts(Runner):
         return self.replay(self.right, left)
 
     def _named(self, twin: Twin, script: NoiseScript) -> Finding:
-        """A leak, with the best line that two more runs can tell."""
+        """A leak with the best line that two more runs can find."""
         leaks = twin.leaks
         if leaks and all(leak in twin.right.journal.loose for leak in leaks):
             puzzle = Puzzle(leaks[0].place, _UNIFORM)
@@ -302,7 +302,7 @@ class Transcripts(Runner):
         return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
 
     def _unseen(self, data: Any, base: TracedRun) -> bool:
-        """Whether the same noise gives another run: it remembers, or draws noise unseen."""
+        """Whether the same noise gives another run, so that it has memory or hidden noise."""
         again = self.replay(data, base)
         return bool(again.leaks or again.differences or again.right.journal.puzzles)
 
@@ -333,7 +333,7 @@ class Transcripts(Runner):
 
 
 def _shaped(twin: Twin) -> list[Puzzle]:
-    """Noise of a law that is not known met data that differ."""
+    """Noise of an unknown law that met differing data."""
     journal = twin.left.journal
     return [
         Puzzle(journal.draws.place_of(_draw_of(journal, d)), "the law of this noise is not known")
@@ -349,7 +349,7 @@ def _picked(run: TracedRun) -> str:
 
 
 def _compares_what_it_tells(run: TracedRun) -> bool:
-    """Whether noise that was compared became a number as well."""
+    """Whether noise was both compared and released."""
     compared = [e for e in run.journal.events if isinstance(e, Bits)]
     return any(np.any(run.journal.draws.used[event.idx]) for event in compared)
 
@@ -361,7 +361,7 @@ def _adds_up(run: TracedRun) -> bool:
 
 
 def _unknown(run: TracedRun) -> Puzzle | None:
-    """Noise of a law that is not known, where it became a number together with something else."""
+    """Noise of an unknown law that became a number together with something else."""
     draws = run.journal.draws
     for event in run.journal.events:
         if isinstance(event, Value) and not event.raw:

@@ -1,4 +1,4 @@
-"""The proof of a refutation by trace: a pair, a transcript and the arithmetic, in a file."""
+"""The witness of a refutation by trace: a pair, a transcript and the arithmetic, in a file."""
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
@@ -31,7 +31,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WitnessLine:
-    """One released number: v + c·z on the left, v′ + c′·z′ on the right, the same number."""
+    """One released number: v + c·z on the left equals v′ + c′·z′ on the right."""
 
     where: str
     source: str
@@ -66,7 +66,7 @@ class WitnessLine:
         )
 
     def loss(self) -> arb:
-        """ln of the densities' ratio at the number that was released, from the numbers alone."""
+        """ln of the ratio of densities at the released number, from these numbers alone."""
         law = TracedLaw(self.law, self.parameter)
         z = (self.released - self.left) / self.scale
         other = (self.released - self.right) / self.scale_other
@@ -75,7 +75,7 @@ class WitnessLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceWitness:
-    """A counterexample to a claim: nothing in it is random, and no level is attached to it.
+    """An exact counterexample to a claim: nothing in it is random, and it has no level.
 
     `noise` is the transcript: the standard draws of the run on the left. `lines` is what it
     released. For a pure claim the loss of this one transcript exceeds ε; for another claim the
@@ -100,13 +100,13 @@ class TraceWitness:
 
     @property
     def loss(self) -> Bracket:
-        """The exact privacy loss of the transcript, between two floats."""
+        """The exact privacy loss of the transcript, as a pair of float bounds."""
         with ctx.workprec(128):
             total = sum((line.loss() for line in self.lines), arb(0))
             return Bracket(float_below(total), float_above(total))
 
     def arithmetic(self) -> bool:
-        """Check the numbers in the witness alone: does the transcript's loss exceed a pure claim?
+        """Check the witness's numbers alone: does the transcript's loss exceed a pure claim?
 
         For claims that are not pure the whole profile counts, which takes `check(mechanism)`.
         """
@@ -118,7 +118,7 @@ class TraceWitness:
 
     @quiet()
     def check(self, mechanism: Any) -> bool:
-        """Run the mechanism again on both sides with the noise of the witness, and judge anew.
+        """Run the mechanism again on both sides with the witness's noise, and judge again.
 
         The numbers must be those of the witness, a run on the same data with the same noise must
         repeat itself, and the output must give the releases back.
@@ -176,7 +176,7 @@ class TraceWitness:
 
     @classmethod
     def load(cls, path: str | Path) -> "TraceWitness":
-        """The witness that `save` wrote."""
+        """Load a witness from a file that `save` wrote."""
         try:
             held = json.loads(Path(path).read_text(encoding="utf-8"))
             if held["version"] != _FORMAT or held["kind"] != "trace witness":
@@ -198,7 +198,7 @@ class TraceWitness:
 
 
 def lines_of(twin: Twin) -> tuple[WitnessLine, ...]:
-    """Every number that moved, of one twin."""
+    """Every number of a twin that moved."""
     found = []
     for move in twin.differences:
         if not isinstance(move, Move):

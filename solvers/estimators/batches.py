@@ -1,4 +1,4 @@
-"""Classifiers that learn from one noisy release a batch: what forests and naive Bayes share."""
+"""Classifiers that make one noisy release per batch: what forests and naive Bayes share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ Batch = tuple[Floats, Ints] | tuple[Floats, Ints, Floats] | Chunks
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):  # type: ignore[misc]  # scikit-learn has no types
-    """Features within declared bounds, classes that are declared, and noise for every batch."""
+    """What both classifiers take: declared bounds and classes, and noise for each batch."""
 
     low: float | Sequence[float] | None = None
     high: float | Sequence[float] | None = None
@@ -52,13 +52,13 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
     def _release(
         self, declared: Declaration, features: int, rng: np.random.Generator, *, first: bool
     ) -> Release:
-        """What asks the data, once for each batch."""
+        """The mechanism that is run on each batch; nothing else reads the data."""
 
     @abstractmethod
     def _learn(
         self, release: Release, data: Batch, rng: np.random.Generator, *, first: bool
     ) -> None:
-        """Ask, and add the answer to those of the batches before."""
+        """Run the mechanism on a batch, and add the result to those of earlier batches."""
 
     def fit(
         self,
@@ -66,7 +66,7 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Spend the budget on sums; refuse, before any noise is drawn, what breaks a bound.
+        """Spend the budget on noisy sums; bad data are refused before any noise is drawn.
 
         `X` may be `solvers.Chunks`, which has the labels in it and no weights.
         """
@@ -79,7 +79,7 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
         classes: Sequence[Any] | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Add the noisy sums of one more batch of other records.
+        """Add the noisy sums of one more batch, which must consist of other records.
 
         Every batch costs its own records the whole budget, and other records nothing, as long as no
         record is in two of them: the claim assumes that. Each adds noise of its own.
@@ -118,7 +118,7 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
         return self
 
     def _check_same_frame(self, classes: NDArray[Any]) -> None:
-        """Refuse to add to sums of other classes, or of features between other bounds."""
+        """Raise if the earlier sums have other classes or feature bounds."""
         if not np.array_equal(classes, self.classes_):
             raise InvalidParameter(
                 f"classes={self.classes!r} must be those of the batches before: "
@@ -130,7 +130,7 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
             )
 
     def _check_parameters(self) -> None:
-        """Refuse parameters of the model's own, before any data are read."""
+        """Raise for bad parameters of the model, before any data are read."""
 
     def _read(
         self,
@@ -141,7 +141,7 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
         *,
         first: bool,
     ) -> Batch:
-        """The records of a batch, all within their bounds."""
+        """The records of a batch, after checking all bounds."""
         classes = declared_classes(self.classes)
         if isinstance(X, Chunks):
             check_chunked(y)

@@ -1,4 +1,4 @@
-"""Gaussian naive Bayes: mean and scale of each feature in each class, from one noisy release."""
+"""Gaussian naive Bayes: mean and variance of each feature in each class, from one noisy release."""
 
 import math
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ class PrivateNaiveBayes(BatchClassifier[BoundedMoments]):
     def _learn(
         self, release: BoundedMoments, data: Batch, rng: np.random.Generator, *, first: bool
     ) -> None:
-        """Priors, means and deviations from the noisy moments of all batches: post-processing."""
+        """Priors, means and deviations from the noisy moments of all batches (post-processing)."""
         features = self.n_features_in_
         released = release.sample_groups(data, 1, rng=rng)[0]
         self._moments: Floats = released if first else self._moments + released
@@ -114,6 +114,6 @@ class PrivateNaiveBayes(BatchClassifier[BoundedMoments]):
         return labels
 
     def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """The probability of each class, as the model has it; post-processing."""
+        """The model's probability of each class (post-processing)."""
         shares: Floats = softmax(self.predict_joint_log_proba(X), axis=1)
         return shares

@@ -1,4 +1,4 @@
-"""What estimators do with each block of data in chunks, before any of it counts."""
+"""What estimators do with each block of chunked data before it is used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from solvers.estimators.declarations import DENSE, Declaration, Rows
 
 
 def check_chunked(y: object) -> None:
-    """Refuse labels beside chunks."""
+    """Raise if labels are given next to chunks, which contain them."""
     if y is not None:
         raise InvalidParameter(
             f"y={type(y).__name__} must not be given beside data in chunks, which have it in them"
@@ -24,7 +24,7 @@ def check_chunked(y: object) -> None:
 
 
 def declared_classes(classes: Sequence[Any] | None) -> NDArray[Any]:
-    """The classes, where they are not read off the data."""
+    """The classes from the `classes` parameter, where they are not read off the data."""
     if classes is None:
         raise InvalidParameter(
             "classes=None must be declared: labels are not read off the data here"
@@ -36,14 +36,14 @@ def declared_classes(classes: Sequence[Any] | None) -> NDArray[Any]:
 
 
 def check_same_classes(given: Sequence[Any] | None, declared: Sequence[Any] | None) -> None:
-    """Refuse classes of a batch that are not those of the model."""
+    """Raise if the classes of a batch differ from the model's."""
     wanted = declared_classes(declared)
     if given is not None and not np.array_equal(np.unique(np.asarray(given)), wanted):
         raise InvalidParameter(f"classes={given!r} must be those of the model: {declared!r}")
 
 
 def check_no_weights(sample_weight: object, weight_bound: float | None) -> None:
-    """Refuse weights beside chunks, which have none in them."""
+    """Raise if weights are given next to chunks."""
     if sample_weight is not None:
         raise InvalidParameter(
             f"sample_weight={type(sample_weight).__name__} must not be given beside data in "
@@ -63,7 +63,7 @@ def read_chunks(
     *,
     reset: bool = True,
 ) -> Chunks:
-    """The chunks after a pass in which every record was found within its bounds.
+    """The chunks after one pass that checks every record against its bounds.
 
     Where `rows` are None no column is added. Without `reset` the columns must be as many as those
     that the model knows.
@@ -84,7 +84,7 @@ def read_chunks(
 
 
 def check_plain(labels: NDArray[Any]) -> None:
-    """Refuse labels that have several fields, such as weights of their own."""
+    """Raise if labels have several fields, such as weights."""
     if labels.dtype.names is not None:
         raise InvalidParameter(
             f"y of type {labels.dtype} must have one label a record, and weights stand in "
@@ -93,7 +93,7 @@ def check_plain(labels: NDArray[Any]) -> None:
 
 
 def encoded(labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
-    """For each label the number of its class; or refuse."""
+    """The class number of each label; raise for a label of no class."""
     check_plain(labels)
     outside = ~np.isin(labels, classes)
     if outside.any():
@@ -103,13 +103,13 @@ def encoded(labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
 
 
 def sparse_chunks(X: Any, y: NDArray[Any]) -> Chunks:  # noqa: ANN401, N803  # a sparse matrix
-    """A sparse matrix as chunks, each of which is made dense when it is its turn."""
+    """A sparse matrix as chunks, each made dense only when it is read."""
     return Chunks.arrays(X, y, rows=max(1, min(ROWS, DENSE // X.shape[1])))
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureBlock:
-    """Rows within their bound; where labels are weights in [0, 1], scaled by their roots."""
+    """Rows within their norm bound; rows with weights in [0, 1] are scaled by the weight's root."""
 
     rows: Rows
     weighted: bool = False
@@ -122,7 +122,7 @@ class FeatureBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedBlock:
-    """Rows within their bound, and the number of each record's class.
+    """Rows within their norm bound, and the class number of each record.
 
     Labels are `weighted` where the caller gave weights, and nowhere else.
     """
@@ -142,7 +142,7 @@ class EncodedBlock:
 
 @dataclass(frozen=True, slots=True)
 class TargetBlock:
-    """Rows and targets within their bounds; `counts` must not be negative.
+    """Rows and targets within their bounds; for `counts`, targets must not be negative.
 
     Labels are `weighted` where the caller gave weights. Those of `squared` losses go into both, as
     √w: w·(⟨θ, x⟩ − y)² is the square of these, which are shorter.
@@ -175,7 +175,7 @@ class TargetBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxBlock:
-    """Features moved from [low, high] to [−1, 1]; and the number of each record's class, if any."""
+    """Features rescaled from [low, high] to [−1, 1], and the records' class numbers, if any."""
 
     low: Floats
     high: Floats
@@ -192,7 +192,7 @@ class BoxBlock:
 
 @dataclass(frozen=True, slots=True)
 class OneClass:
-    """Label 1 for one class, −1 for the others."""
+    """Labels for one class against the others: 1 for the class, −1 for the rest."""
 
     index: int
 

@@ -1,4 +1,4 @@
-"""Features between declared bounds, moved to [−1, 1] each by itself."""
+"""Features with declared lower and upper bounds, each rescaled to [−1, 1]."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from dpverify.errors import InvalidParameter
 
 
 def feature_bounds(low: object, high: object, features: int | None) -> tuple[Floats, Floats]:
-    """Declared bounds, one a feature; for features=None only checked, before data are seen."""
+    """The declared bounds, one pair per feature; features=None only checks them."""
     if low is None or high is None:
         raise InvalidParameter(
             f"low={low!r} and high={high!r} must be declared: bounds on every feature"
@@ -29,12 +29,12 @@ def feature_bounds(low: object, high: object, features: int | None) -> tuple[Flo
 
 
 def center_and_half(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The middle between bounds, and how far they are from it."""
+    """The middle of the bounds, and half their width."""
     return 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
 
 
 def within_one(rows: Floats, low: Floats, high: Floats, *, clip: bool) -> Floats:
-    """Features moved from [low, high] to [−1, 1], each record by itself; or refuse others.
+    """Features rescaled from [low, high] to [−1, 1]; raise for values beyond the bounds.
 
     Records are compared with the bounds themselves: what lies within them is never refused, however
     the middle is rounded.

@@ -1,4 +1,4 @@
-"""Linear classifiers: logistic regression, and the support vector machine with a rounded corner."""
+"""Linear classifiers: logistic regression, and the support vector machine with a smoothed hinge."""
 
 import warnings
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ LABELS_READ_OFF = "which labels occur is public: no classes were declared, so th
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
-    """What the classifiers share; `_has_joint` says whether there is a loss for many classes."""
+    """What linear classifiers share; `_has_joint` says whether a multiclass loss exists."""
 
     _methods = ("auto", "objective", "output", "gradient", "sgd")
     _has_joint = False
@@ -60,7 +60,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
+        """Spend the budget on weights; bad data are refused before any noise is drawn.
 
         `X` may be sparse, or `solvers.Chunks`, which has the labels in it and no weights.
         """
@@ -112,7 +112,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """Scores: one a row for two classes, positive for the second; else one a class."""
+        """Scores: for two classes one per row, positive for the second; else one per class."""
         found = self._scores(X) + self.intercept_
         return found[:, 0] if len(self.classes_) == 2 else found
 
@@ -124,7 +124,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         return labels
 
     def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """The probability of each class, with scores read as log odds: post-processing.
+        """The probability of each class if scores are log odds (post-processing).
 
         That is the model of the logistic loss; scores of other losses are not calibrated.
         """
@@ -141,7 +141,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         return probabilities
 
     def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
-        """The classes, and for each record the number of its own."""
+        """The classes, and the class number of each record."""
         if self.classes is None and len(labels):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it warns by how many records there are
@@ -156,7 +156,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     def _chosen(
         self, classes: int, declared: Declaration, rows: Floats | Chunks
     ) -> tuple[str, str]:
-        """The method, where the caller leaves it open, by public numbers alone; and why."""
+        """The method that `auto` stands for, chosen by public numbers alone, and the reason."""
         if self.method != "auto":
             return self.method, "it was asked for"
         if self.descent is not None:
@@ -191,7 +191,7 @@ def _one_by_one(
     classes: int,
     rng: np.random.Generator,
 ) -> list[Fitted]:
-    """One direction for two classes; else each class against the others, on equal shares."""
+    """One model for two classes; else one model per class against the others, with equal shares."""
     parts = 1 if classes == 2 else classes
     each = replace(request, declared=request.declared.share(parts))
     return [
@@ -203,7 +203,7 @@ def _one_by_one(
 def _against(
     index: int, rows: Floats | Chunks, indices: NDArray[Any] | Chunks
 ) -> tuple[Floats, Floats] | Chunks:
-    """One class, with label 1, and the others, with label −1."""
+    """The fit of one class, labeled 1, against all others, labeled −1."""
     if isinstance(rows, Chunks) or isinstance(indices, Chunks):
         return cast("Chunks", rows).map(OneClass(index))
     return OneClass(index)((rows, indices))
@@ -216,7 +216,7 @@ def _together(
     classes: int,
     rng: np.random.Generator,
 ) -> Fitted:
-    """One softmax model of all classes, on the whole budget."""
+    """One softmax model for all classes, on the whole budget."""
     labels = tuple(float(index) for index in range(classes))
     bounds = Bounds(norm=request.bounds.norm, labels=labels)
     joint = replace(request, loss=Softmax(classes), bounds=bounds)

@@ -1,4 +1,4 @@
-"""Budget, relation and bounds that a caller declares, checked before any data are read.
+"""The budget, relation and bounds that a caller declares; checked before any data are read.
 
 Rows are kept within the declared norm, and get a constant feature at the end for the intercept.
 """
@@ -41,7 +41,7 @@ ONE_BATCH = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """A budget that noise can meet, and the relation that it is for."""
+    """A budget that noise can meet, and its neighboring relation."""
 
     budget: Budget
     relation: Relation
@@ -69,11 +69,11 @@ class Declaration:
 
     @property
     def least_records(self) -> int:
-        """How few records a fit may get: any number where that is private, else one."""
+        """The fewest records a fit accepts: 0 if their number is private, else 1."""
         return 1 if self.relation is Relation.REPLACE_ONE else 0
 
     def share(self, parts: int) -> "Declaration":
-        """One of `parts` equal shares: all of them together keep to the budget."""
+        """One of `parts` equal shares of the budget; together they do not exceed it."""
         return self if parts == 1 else replace(self, budget=fraction(self.budget, 1.0 / parts))
 
 
@@ -87,7 +87,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     random_state: RandomState = None
 
     def __init_subclass__(cls, **named: object) -> None:
-        """Whatever surrounds a fit and is not charged stands in its claim."""
+        """Wrap `fit` so that the claim lists steps outside the fit that were not charged."""
         super().__init_subclass__(**named)
         for name in {"fit", "partial_fit"} & set(vars(cls)):
             setattr(cls, name, watched(all_or_nothing(vars(cls)[name])))
@@ -95,7 +95,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateTransformer(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A private model that needs no targets, and changes rows."""
+    """A private model that needs no targets and transforms rows."""
 
     def fit_transform(self, X: ArrayLike, y: object = None, **params: Any) -> Any:  # noqa: ANN401, N803
         """Fit, then transform."""
@@ -109,7 +109,7 @@ class PrivateTransformer(TransformerMixin, PrivateEstimator):  # type: ignore[mi
 
 
 def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A `fit` that leaves the model as it was if it fails; one without weights refuses them."""
+    """Wrap `fit`: if it fails, the model stays as it was; weights are refused if unsupported."""
     weighted = "sample_weight" in inspect.signature(fit).parameters
 
     @functools.wraps(fit)
@@ -134,7 +134,7 @@ def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_in_memory(model: object, X: object) -> None:  # noqa: N803
-    """Refuse data in chunks, where arrays are needed."""
+    """Raise if data come in chunks where arrays are needed."""
     if isinstance(X, Chunks):
         raise InvalidParameter(
             f"X=Chunks must be an array here: {type(model).__name__} takes data in chunks for fit "
@@ -143,7 +143,7 @@ def check_in_memory(model: object, X: object) -> None:  # noqa: N803
 
 
 def validated(model: Any, X: Any, *y: Any, **checks: Any) -> Any:  # noqa: ANN401, N803
-    """Arrays as scikit-learn's `validate_data` has them; data in chunks are refused."""
+    """Arrays checked by scikit-learn's `validate_data`; data in chunks are refused."""
     check_in_memory(model, X)
     return validate_data(model, X, *y, **checks)
 
@@ -175,7 +175,7 @@ def together(claims: Sequence[Claim], declared: Declaration) -> Claim:
 
 
 def in_batches(claim: Claim, before: Claim | None) -> Claim:
-    """The claim of fits to one batch after another, each with the whole budget.
+    """The claim after fits to several disjoint batches, each with the whole budget.
 
     [PARALLEL_COMPOSITION] `before` is that of the batches before, or of a first fit; what it
     assumes of them is still assumed.
@@ -195,14 +195,14 @@ def in_batches(claim: Claim, before: Claim | None) -> Claim:
 
 
 def with_weights(claim: Claim, weight_bound: float | None) -> Claim:
-    """The claim of a fit with weights, if a bound on them was declared."""
+    """The claim of a fit with weights, if a bound on the weights was declared."""
     if weight_bound is None or WEIGHTS_BELONG in claim.assumes:
         return claim
     return replace(claim, assumes=(*claim.assumes, WEIGHTS_BELONG))
 
 
 def check_sum(parts: Sequence[Guarantee], budget: Budget) -> None:
-    """Raise if the parts spend more than the declared budget: a defect of this library."""
+    """Raise if the parts exceed the declared budget, which would be a bug of this library."""
     pairs = [spent(part) for part in parts]
     total = math.fsum(epsilon for epsilon, _ in pairs), math.fsum(delta for _, delta in pairs)
     allowed = spent(budget)
@@ -222,7 +222,7 @@ def spent(guarantee: Guarantee) -> tuple[float, float]:
 
 
 def generator(random_state: RandomState, *, batch: int = 0) -> np.random.Generator:
-    """The source of noise: fresh for None; whoever knows a seed can subtract the noise.
+    """The random generator: fresh for None; anyone who knows a seed can subtract the noise.
 
     A seed draws other noise for every `batch`: with the same noise twice, the difference of two
     releases would be that of the data.
@@ -241,7 +241,7 @@ def generator(random_state: RandomState, *, batch: int = 0) -> np.random.Generat
 
 
 def _seed_of_batch(seed: Any, batch: int) -> np.random.SeedSequence:  # noqa: ANN401
-    """As the children that a seed spawns: independent of it, and of each other."""
+    """A seed for each batch, independent of the others, like the children of a SeedSequence."""
     first = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     key = (*first.spawn_key, batch)
     return np.random.SeedSequence(first.entropy, spawn_key=key, pool_size=first.pool_size)
@@ -249,7 +249,7 @@ def _seed_of_batch(seed: Any, batch: int) -> np.random.SeedSequence:  # noqa: AN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Rows within the declared norm, with a constant feature for the intercept.
+    """Rows within the declared norm, with a constant feature added for the intercept.
 
     ‖x‖₂ ≤ `bound`, and behind x the constant `constant`; 0 for no intercept.
 
@@ -281,7 +281,7 @@ class Rows:
 
     @property
     def norm(self) -> float:
-        """A bound on the norm of the longer rows: √(bound² + constant²), rounded up.
+        """A bound on the norm of rows with the constant feature: √(bound² + constant²), rounded up.
 
         By 2^-40 of it, so that rows at the bound are certainly inside, and are not copied again.
         """
@@ -290,7 +290,7 @@ class Rows:
     def prepare(
         self, features: Floats, labels: Floats, *, label_bound: float | None = None
     ) -> tuple[Floats, Floats]:
-        """Rows and labels, refused or clipped beyond their bounds."""
+        """Check rows and labels against their bounds; clip them if that was asked for."""
         bounds = Bounds(norm=self.bound, label_bound=label_bound)
         kept, targets = bounds.prepare(features, labels, clip=self.clip)
         if self.constant == 0.0:
@@ -298,7 +298,7 @@ class Rows:
         return np.hstack([kept, np.full((len(kept), 1), self.constant)]), targets
 
     def width(self, features: int) -> int:
-        """How many columns prepared rows have."""
+        """The number of columns after preparation."""
         return features if self.constant == 0.0 else features + 1
 
     def split(self, weights: Floats) -> tuple[Floats, Floats]:
@@ -311,7 +311,7 @@ class Rows:
 def weight_shares(
     sample_weight: ArrayLike | None, weight_bound: float | None, records: int, *, clip: bool
 ) -> Floats | None:
-    """Each record's weight as a share of the declared bound, in [0, 1]; None if none was declared.
+    """Each record's weight divided by the declared bound; None if none was declared.
 
     A weight belongs to its record: whoever replaces the one replaces the other. Without
     `sample_weight` every record has weight 1.
@@ -346,7 +346,7 @@ def weight_shares(
 
 
 def scores(features: Any, coefficients: Floats) -> Floats:  # noqa: ANN401  # dense, or sparse
-    """Scores of all rows, each computed from its row alone, to the last bit.
+    """Scores of all rows; each depends on its own row alone, to the last bit.
 
     ⟨θ, x⟩ for rows (n, d) and coefficients (m, d): (n, m), each row's by itself.
 

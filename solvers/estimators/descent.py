@@ -1,4 +1,4 @@
-"""How an estimator follows noisy gradients, where that is not left to the defaults."""
+"""Settings of noisy gradient methods, for those who do not want the defaults."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from solvers.sgd import Batches
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descent:
-    """How noisy gradients are followed: `descent=` of a linear model.
+    """Settings of noisy gradient descent, for `descent=` of a linear model.
 
     What is None is chosen from public numbers. None of it changes what a fit costs, which is the
     budget; it changes how much noise that buys, and what is made of it.
@@ -73,11 +73,11 @@ class Descent:
 
     @property
     def method(self) -> str:
-        """The method that this is for."""
+        """The method that these settings are for."""
         return "gradient" if self.batches is None else "sgd"
 
     def check_method(self, method: str) -> None:
-        """Refuse a method that cannot do what is declared here."""
+        """Raise if the method cannot use what is declared here."""
         allowed = ("auto", "gradient", "sgd") if self.batches is None else ("auto", "sgd")
         if self.accounting == "last":
             allowed = ("auto", "gradient")

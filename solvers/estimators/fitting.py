@@ -1,4 +1,4 @@
-"""What linear models share, and one fit: from a loss and bounds to weights with a claim."""
+"""The shared fit of linear models: from a loss and bounds to weights with a claim."""
 
 import math
 from abc import ABC, abstractmethod
@@ -46,7 +46,7 @@ _BATCHES = 20  # batches an epoch of stochastic gradients is cut into
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRequest:
-    """What one fit is asked for; `records` is a public number, `ridge` None for the default."""
+    """The arguments of one fit; `records` is a public number, `ridge` None for the default."""
 
     loss: Loss
     bounds: Bounds
@@ -66,13 +66,13 @@ class FitRequest:
             check_count("records", self.records)
 
     def weighted(self) -> "FitRequest":
-        """The same for labels with weights."""
+        """The same request for labels with weights."""
         return replace(self, loss=weighted(self.loss), bounds=replace(self.bounds, weighted=True))
 
     def ridge_for(
         self, dimension: int, *, smoothness: float = 0.0, steepness: float = 1.0
     ) -> float:
-        """The λ that was asked for, or the default."""
+        """The ridge λ that was asked for, or the default."""
         if self.ridge is not None:
             return float(self.ridge)
         return defaults.ridge(
@@ -88,7 +88,7 @@ class FitRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fitted:
-    """Weights, what they cost, and how well the solver did; no more than may be released."""
+    """The result of a fit: weights, claim, and the solver's accuracy; all of it may be released."""
 
     weights: Floats
     claim: Claim
@@ -99,7 +99,7 @@ class Fitted:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearModel(PrivateEstimator, ABC):
-    """Parameters of linear models beside the budget, and what is kept of their fits."""
+    """Parameters that linear models share besides the budget, and what they keep of a fit."""
 
     norm_bound: float | None = None
     method: str = "auto"
@@ -111,17 +111,17 @@ class LinearModel(PrivateEstimator, ABC):
     @property
     @abstractmethod
     def _methods(self) -> tuple[str, ...]:
-        """The methods that a caller may ask for."""
+        """The methods that a caller may choose."""
 
     @abstractmethod
     def _loss(self) -> Loss: ...
 
     def _domain(self) -> Domain | None:
-        """Where the weights live; None for the method's default."""
+        """The set that the weights lie in; None for the method's default."""
         return None
 
     def _declared(self) -> tuple[Declaration, Rows]:
-        """What was declared, checked before any data are read."""
+        """Check everything that was declared, before any data are read."""
         declared = Declaration.of(self.budget, self.relation)
         check_member("method", self.method, self._methods)
         if self.descent is not None:
@@ -137,7 +137,7 @@ class LinearModel(PrivateEstimator, ABC):
         return declared, rows
 
     def _constant(self) -> float:
-        """The constant feature that the intercept is the weight of, in norm bounds."""
+        """The value of the constant feature for the intercept, in units of the norm bound."""
         return defaults.INTERCEPT
 
     def _request(self, declared: Declaration, bounds: Bounds, method: str) -> FitRequest:
@@ -154,7 +154,7 @@ class LinearModel(PrivateEstimator, ABC):
         )
 
     def _keep(self, fits: Sequence[Fitted], claim: Claim, method: str) -> None:
-        """The certificate of the solve that came least close; what all fits have in common."""
+        """Keep what all fits share, and the certificate of the least accurate solve."""
         known = [fitted.certificate for fitted in fits if fitted.certificate is not None]
         self.certificate_ = max(known, key=lambda found: found.distance, default=None)
         self.claim_ = claim
@@ -178,7 +178,7 @@ class LinearModel(PrivateEstimator, ABC):
 def fit_weights(
     request: FitRequest, data: tuple[Floats, Floats] | Chunks, *, rng: np.random.Generator
 ) -> Fitted:
-    """Fit by the request's method; a number of records that is public must be the true one.
+    """Fit by the requested method; raise if the public number of records is wrong.
 
     Data that are no chunks were prepared: they obey the request's bounds.
     """
@@ -196,7 +196,7 @@ def shape_of(data: Data) -> tuple[int, int]:
 
 
 def _objective(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
-    """Objective perturbation; only the logistic loss has a theorem that spares ln(1 + β/λ)."""
+    """Fit by objective perturbation; only for the logistic loss does a theorem save ln(1 + β/λ)."""
     dimension = shape_of(data)[1] * classes_of(request.loss)
     spared = isinstance(request.loss.core, Logistic) or not request.loss.smooth  # which is refused
     charged = 0.0 if spared else request.loss.smoothness(request.bounds)
@@ -216,7 +216,7 @@ def _objective(request: FitRequest, data: Data, rng: np.random.Generator) -> Fit
 
 
 def _output(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
-    """Output perturbation; on a ball if one was declared."""
+    """Fit by output perturbation, on a ball if one was declared."""
     relation = request.declared.relation
     domain = request.domain or WholeSpace()
     dimension = shape_of(data)[1] * classes_of(request.loss)
@@ -258,7 +258,7 @@ def _certified(
     utility: Utility,
     rng: np.random.Generator,
 ) -> Fitted:
-    """One private minimum, with what the solve was certified to reach before the release.
+    """One private minimum, with a certificate of the solve's accuracy before noise.
 
     The bound that was asked for, and not the figure of this solve: that depends on the data.
     """
@@ -274,7 +274,7 @@ def _certified(
 
 
 def _gradient(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
-    """Noisy gradient descent, with every record in every step."""
+    """Fit by noisy gradient descent, with every record in every step."""
     plan = _planned(request, data)
     descent = GradientDescent(
         plan.setting,
@@ -291,7 +291,7 @@ def _gradient(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitt
 
 
 def _stochastic(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
-    """Noisy gradients of random batches: Poisson ones, if none were declared."""
+    """Fit by noisy gradients of random batches; Poisson batches by default."""
     plan = _planned(request, data)
     steps, share, rate = plan.steps, 1.0 / _BATCHES, plan.learning_rate
     if rate is None:  # one epoch for each step of full descent at most
@@ -323,7 +323,7 @@ def _stochastic(request: FitRequest, data: Data, rng: np.random.Generator) -> Fi
 
 
 def _statistics(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
-    """Least squares from noisy XᵀX and Xᵀy; on a ball if one was declared."""
+    """Least squares from noisy XᵀX and Xᵀy, on a ball if one was declared."""
     method = SufficientStatistics(
         bounds=request.bounds,
         budget=request.declared.budget,
@@ -338,7 +338,7 @@ def _statistics(request: FitRequest, data: Data, rng: np.random.Generator) -> Fi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """What a gradient method is to do; the learning rate is None for the method's own."""
+    """The plan of a gradient method; learning rate None stands for the method's own."""
 
     setting: DescentSetting
     dimension: int
@@ -349,7 +349,7 @@ class _Plan:
 
 
 def _planned(request: FitRequest, data: Data) -> _Plan:
-    """Classifiers follow clipped gradients; regressions and hidden paths stay in a ball.
+    """The plan for a loss: classifiers clip gradients; regressions and hidden paths use a ball.
 
     The λ of a sum is λ/n of its mean.
     """

@@ -1,4 +1,4 @@
-"""A forest: trees that are drawn without the data, with noisy counts of classes in the leaves."""
+"""A random forest whose trees are drawn without the data; leaves hold noisy class counts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -82,7 +82,7 @@ class PrivateForest(BatchClassifier[LeafCounts]):
     def _release(
         self, declared: Declaration, features: int, rng: np.random.Generator, *, first: bool
     ) -> LeafCounts:
-        """Counts in trees that the first batch has drawn."""
+        """Leaf counts, in the trees that were drawn for the first batch."""
         number = self.n_estimators or _TREES[isinstance(declared.budget, PureDP)]
         drawn = {"trees": number, "depth": self.max_depth, "dimension": features}
         return LeafCounts(
@@ -102,7 +102,7 @@ class PrivateForest(BatchClassifier[LeafCounts]):
         self._noise: float = noise if first else float(np.hypot(self._noise, noise))
 
     def predict_log_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """ln of the probability of each class, as the model has it; each row by itself."""
+        """ln of the model's probability of each class; each row by itself."""
         check_is_fitted(self)
         rows = validated(self, X, reset=False, dtype=np.float64)
         low, high = feature_bounds(self.low, self.high, rows.shape[1])
@@ -117,7 +117,7 @@ class PrivateForest(BatchClassifier[LeafCounts]):
         return found
 
     def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """The probability of each class, as the model has it; post-processing."""
+        """The model's probability of each class (post-processing)."""
         shares: Floats = softmax(self.predict_log_proba(X), axis=1)
         return shares
 

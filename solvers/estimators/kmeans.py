@@ -1,4 +1,4 @@
-"""k-means: centers from noisy sums and counts of clusters."""
+"""k-means from noisy sums and counts of clusters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # typ
         y: object = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Spend the budget on centers; refuse, before any noise is drawn, what breaks a bound.
+        """Spend the budget on centers; bad data are refused before any noise is drawn.
 
         `X` may be `solvers.Chunks`, whose labels play no part; every step is a pass over them.
         """
@@ -139,7 +139,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # typ
         return within_one(start, low, high, clip=True)
 
     def _drawn_start(self, features: int, rng: np.random.Generator) -> Floats:
-        """One after the other, each the candidate that is farthest from those before it."""
+        """Starting centers without the data: each is the candidate farthest from those before."""
         chosen = rng.uniform(-_INSIDE, _INSIDE, (1, features))
         while len(chosen) < self.n_clusters:
             more = rng.uniform(-_INSIDE, _INSIDE, (_CANDIDATES, features))
@@ -148,7 +148,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # typ
         return chosen
 
     def predict(self, X: ArrayLike) -> Ints:  # noqa: N803
-        """The cluster of each row, by itself: post-processing."""
+        """The cluster of each row (post-processing)."""
         nearest: Ints = self._squares(X).argmin(axis=1)
         return nearest
 
@@ -180,5 +180,5 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # typ
 
     @property
     def _n_features_out(self) -> int:
-        """For scikit-learn's names of the columns."""
+        """The number of output columns, from which scikit-learn makes their names."""
         return len(self.cluster_centers_)

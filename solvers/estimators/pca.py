@@ -90,7 +90,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # type: 
         y: object = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Spend the budget on the matrix; refuse, before any noise is drawn, what breaks a bound.
+        """Spend the budget on the matrix; bad data are refused before any noise is drawn.
 
         `X` may be sparse, or `solvers.Chunks`, whose labels play no part.
         """
@@ -139,7 +139,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # type: 
     def _learn(
         self, moments: SecondMoments, released: Floats, rows: Rows, records: int | None
     ) -> None:
-        """Everything that follows from the noisy matrix: post-processing."""
+        """Compute the components from the noisy matrix (post-processing)."""
         matrix = moments.matrices(released)[0]
         count = max(matrix[-1, -1] / rows.constant**2 if records is None else records, 1.0)
         mean = matrix[:-1, -1] / (rows.constant * count)
@@ -159,7 +159,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # type: 
         self.noise_level_ = moments.noise(len(matrix)).deviation / math.sqrt(2.0) / count
 
     def transform(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """Each row by itself, relative to the mean, along the components: post-processing."""
+        """Coordinates of each row along the components, relative to the mean (post-processing)."""
         check_is_fitted(self)
         rows = validated(
             self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
@@ -173,7 +173,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # type: 
 
     @property
     def _n_features_out(self) -> int:
-        """For scikit-learn's names of the columns."""
+        """The number of output columns, from which scikit-learn makes their names."""
         return self.n_components_
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type

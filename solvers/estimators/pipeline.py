@@ -31,7 +31,7 @@ from solvers.estimators.surroundings import (
 
 
 class PrivatePipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no types
-    """scikit-learn's `Pipeline`, with the claim of all its private steps together.
+    """scikit-learn's `Pipeline` with one claim for all its private steps.
 
     Every private step has a budget of its own; their ε and δ add up. Later steps may depend on what
     earlier ones released. Steps that are not private must change each record by itself, as
@@ -58,7 +58,7 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no ty
 
     @property
     def budget(self) -> Budget:
-        """What a fit costs: the budgets of all private steps, added up and rounded up."""
+        """The cost of a fit: the sum of all private steps' budgets, rounded up."""
         parts = [spent(Declaration.of(step.budget, step.relation).budget) for step in self._private]
         if not parts:
             names = [name for name, _ in self.steps]
@@ -83,7 +83,7 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no ty
         return [step for step in steps if is_private(step)]
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, **params: Any) -> Self:  # noqa: ANN401, N803
-        """Fit all steps in turn; what they declare is checked before the first sees data."""
+        """Fit all steps in turn; their declarations are checked before the first one sees data."""
         budget, relation = self.budget, self.relation
         if before_last(self):
             check_in_memory(self, X)
@@ -147,14 +147,14 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no ty
 
 
 def _states(step: Any) -> list[Any]:  # noqa: ANN401
-    """Where a step's noise comes from; of a pipeline, that of each of its private steps."""
+    """The random states of a step; for a pipeline, those of all its private steps."""
     if isinstance(step, PrivatePipeline):
         return [state for each in step._private for state in _states(each)]  # noqa: SLF001
     return [getattr(step, "random_state", None)]
 
 
 def _total(parts: list[float]) -> float:
-    """The sum, not rounded down; exact where floats hold it."""
+    """The sum, not rounded down; exact if floats can hold it."""
     total = math.fsum(parts)
     exact = sum(map(Fraction, parts), Fraction())
     return total if Fraction(total) >= exact else math.nextafter(total, math.inf)

@@ -29,7 +29,7 @@ from solvers.registry import domain_named, loss_named
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
-    """What the regressions share: targets within a declared bound; `_counts` are not negative."""
+    """What regressions share: targets within a declared bound; for `_counts`, not negative."""
 
     _counts = False
 
@@ -37,7 +37,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
     weight_bound: float | None = None
 
     def _chosen(self, loss: Loss) -> str:
-        """The method, where the caller leaves it open."""
+        """The method that `auto` stands for."""
         return "objective" if loss.smooth else "output"
 
     def fit(
@@ -46,7 +46,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound.
+        """Spend the budget on weights; bad data are refused before any noise is drawn.
 
         `X` may be sparse, or `solvers.Chunks`, which has the targets in it and no weights.
         """
@@ -94,7 +94,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         return self
 
     def predict(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """⟨θ, x⟩ for each row; not cut to the label bound."""
+        """⟨θ, x⟩ for each row; not clipped to the label bound."""
         predicted: Floats = self._scores(X)[:, 0] + self.intercept_
         return predicted
 
@@ -249,7 +249,7 @@ class PrivatePoissonRegression(LinearRegressor):
         return Poisson(largest)
 
     def predict(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """The mean of the count of each row, e^⟨θ, x⟩, capped."""
+        """The predicted mean count of each row, e^⟨θ, x⟩, capped."""
         exponents = super().predict(X)
         largest = float(self._loss().largest_mean)
         means: Floats = np.exp(np.clip(exponents, -700.0, np.log(largest)))

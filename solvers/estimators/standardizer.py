@@ -61,7 +61,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, PrivateTransformer):  # type: ig
     with_std: bool = True
 
     def fit(self, X: ArrayLike | Chunks, y: object = None) -> Self:  # noqa: N803
-        """Spend the budget on means and scales; refuse values beyond their bounds first.
+        """Spend the budget on means and scales; values beyond their bounds are refused first.
 
         `X` may be `solvers.Chunks`, whose labels play no part.
         """
@@ -89,7 +89,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, PrivateTransformer):  # type: ig
         return self
 
     def transform(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """Each row by itself: post-processing."""
+        """Standardize each row by itself (post-processing)."""
         check_is_fitted(self)
         rows = validated(self, X, reset=False, dtype=np.float64, ensure_min_samples=0)
         if self.clip:
@@ -104,7 +104,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, PrivateTransformer):  # type: ig
 
 
 def mean_and_deviation(released: Floats, noise: float) -> tuple[Floats, Floats]:
-    """Of features in [−1, 1]; noise is told from spread by its own size, which is public."""
+    """Means and deviations of features in [−1, 1]; no deviation below what noise alone shows."""
     d = (len(released) - 1) // 2
     count = max(float(released[-1]), 1.0)
     error = noise / count

@@ -1,4 +1,4 @@
-"""What scikit-learn does around a private fit that no claim of the fit covers.
+"""What scikit-learn does around a private fit without any claim, such as scaling or search.
 
 A search that compares many fits, or a step that learned from the data what it does to them, looks
 at records and is charged for nothing. A model cannot forbid that, but it can see who calls its
@@ -18,11 +18,11 @@ from sklearn.utils import get_tags
 
 
 class NotCharged(UserWarning):
-    """Something looked at the data beside a private fit, and no budget was spent on it."""
+    """A warning: data were used outside the private fit, and no budget was spent on it."""
 
 
 def watched(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A `fit` that adds to its claim what is assumed of whoever called it."""
+    """Wrap `fit` so that its claim states what it assumes about the code that called it."""
 
     @functools.wraps(fit)
     def fitted(self: Any, *args: Any, **named: Any) -> Any:  # noqa: ANN401  # as `fit` has them
@@ -41,12 +41,12 @@ def watched(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def learned_steps(pipeline: Pipeline) -> list[str]:
-    """Steps before the last that learn from data, and claim nothing about it."""
+    """Earlier pipeline steps that learn from data but claim no privacy."""
     return [name for name, step in before_last(pipeline) if not is_private(step) and learns(step)]
 
 
 def stateless_steps(pipeline: Pipeline) -> list[str]:
-    """Steps before the last that learn nothing."""
+    """Earlier pipeline steps that learn nothing."""
     return [
         name for name, step in before_last(pipeline) if not is_private(step) and not learns(step)
     ]
@@ -67,13 +67,13 @@ def _uncharged() -> Iterator[str]:
 
 
 def charged_apart(pipeline: Pipeline) -> Iterator[str]:
-    """What a step's own claim leaves out: private steps before it are released, too."""
+    """A note that private steps before this one are released as well, on budgets of their own."""
     if names := [name for name, step in before_last(pipeline) if is_private(step)]:
         yield f"the steps {', '.join(names)} are charged for themselves, beside this claim"
 
 
 def _callers() -> list[Any]:
-    """The objects whose methods are being run, nearest first, each once."""
+    """The objects whose methods are running, innermost first, each once."""
     found: dict[int, Any] = {}
     frame = sys._getframe(1)  # noqa: SLF001  # the only way to see a caller
     while frame is not None:
@@ -85,7 +85,7 @@ def _callers() -> list[Any]:
 
 
 def before_last(pipeline: Pipeline) -> list[tuple[str, Any]]:
-    """The steps before the last that do something."""
+    """The pipeline steps before the last that do something."""
     return [(name, step) for name, step in pipeline.steps[:-1] if step not in {None, "passthrough"}]
 
 
@@ -95,5 +95,5 @@ def is_private(step: Any) -> bool:  # noqa: ANN401
 
 
 def learns(step: Any) -> bool:  # noqa: ANN401
-    """Whether a step looks at the data when it is fitted."""
+    """Whether fitting a step looks at the data."""
     return bool(get_tags(step).requires_fit)

@@ -1,4 +1,4 @@
-"""The exponential mechanism for empirical risk, over finitely many candidates: exact."""
+"""The exponential mechanism for empirical risk over finitely many candidates, drawn exactly."""
 
 import math
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ _MOST_CANDIDATES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExponentialERM:
-    """The exponential mechanism over finitely many candidates, by their empirical risk.
+    """The exponential mechanism that picks one of finitely many candidates by empirical risk.
 
     A candidate w with probability ∝ exp(−k·Σᵢ ℓ(w; xᵢ, yᵢ)): ε-DP.
 
@@ -108,13 +108,13 @@ class ExponentialERM:
         return Claim(PureDP(epsilon=self.epsilon), self.relation, EXPONENTIAL_MECHANISM, assumes)
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
-        """Randomized response, which dominates."""
+        """The dominating pair: randomized response."""
         self.relation.check(relation)
         return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
 
     @property
     def diameter(self) -> float:
-        """Of the domain, or of the candidates; not rounded down."""
+        """The diameter of the domain, or of the candidates; not rounded down."""
         if self.domain is not None:
             return self.domain.diameter(self.points.shape[1])
         return diameter(self.points)
@@ -129,7 +129,7 @@ class ExponentialERM:
 
     @property
     def choice(self) -> ExponentialMechanism:
-        """The mechanism on scores in units of Δ·2^-30."""
+        """The exponential mechanism on scores in units of Δ·2^-30."""
         return ExponentialMechanism(
             epsilon=self.epsilon,
             score_sensitivity=float(_UNITS),
@@ -138,7 +138,7 @@ class ExponentialERM:
         )
 
     def sums(self, data: Data) -> Wholes:
-        """Each candidate's loss summed over the records, in units of Δ·2^-30, from the least."""
+        """Each candidate's loss summed over the records, less the least, in units of Δ·2^-30."""
         X, y = self.bounds.prepare(*features_and_labels(data), clip=self.clip_records)  # noqa: N806
         if X.shape[1] != self.points.shape[1]:
             raise InvalidParameter(
@@ -155,7 +155,7 @@ class ExponentialERM:
         return total if self.penalties is None else total + self._penalty_units
 
     def _scores(self, data: Data) -> Floats:
-        """Minus the sums, up to what is the same for all candidates; at least −2^53.
+        """Minus the sums, up to a constant that all candidates share; at least −2^53.
 
         A sum that is cut off 2^53 above the least rises with the least one: so still never down
         where a record is added, and by at most Δ.
@@ -176,12 +176,12 @@ class ExponentialERM:
         return self.points[self.choice.sample(scores, size, rng=rng)]
 
     def log_density(self, outputs: ArrayLike, data: Data) -> Floats:
-        """For each output, its log probability; −∞ for what is no candidate."""
+        """The log probability of each output; −∞ if it is no candidate."""
         scores = self._scores(data)
         return self.choice.log_density(self._indices(outputs), scores)
 
     def _indices(self, outputs: ArrayLike) -> Ints:
-        """Which candidate each output is; −1 for none."""
+        """The index of the candidate that each output equals; −1 if none."""
         draws = np.asarray(outputs, np.float64)
         if draws.ndim != 2 or draws.shape[1] != self.points.shape[1]:
             shape = f"(size, {self.points.shape[1]})"
@@ -193,7 +193,7 @@ class ExponentialERM:
 
 @plain_arguments
 def row_scores(rows: Floats, points: Floats) -> Floats:
-    """⟨row, point⟩ (rows, points), each added up in the same order whatever stands around it."""
+    """⟨row, point⟩ as (rows, points), summed in an order that does not depend on other rows."""
     scores = np.zeros((len(rows), len(points)))
     for column in range(rows.shape[1]):
         scores += rows[:, column, None] * points[None, :, column]
@@ -202,7 +202,7 @@ def row_scores(rows: Floats, points: Floats) -> Floats:
 
 @plain_arguments
 def diameter(points: Floats) -> float:
-    """The largest distance of two points, rounded up; twice the radius about 0 for very many."""
+    """The largest distance of two points, rounded up; for very many, twice the largest norm."""
     if len(points) > 2_000:
         return 2.0 * above_norms(points)
     widest = max(float(np.linalg.norm(points - point, axis=1).max()) for point in points)
@@ -217,13 +217,13 @@ def above_norms(points: Floats) -> float:
 
 
 def _rounding(points: Floats) -> float:
-    """Above 1 by eight times the relative error of a norm in floats."""
+    """A factor above 1 that covers eight times the relative error of a norm in floats."""
     return 1.0 + (int(points.shape[1]) + 4) * 2.0**-50
 
 
 @plain_arguments
 def lattice(domain: Ball, dimension: int, spacing: float) -> Floats:
-    """All multiples of `spacing` in the ball, in every coordinate: candidates for a few dimensions.
+    """All points of the ball on a grid of this `spacing`: candidates for a few dimensions.
 
     No point of the ball is further than √d·spacing from one of them: the point shrunk by
     1 − √d·spacing/(2R), rounded to the nearest.

@@ -1,4 +1,4 @@
-"""Sums of convex losses at lattice points, as exact integers; and boxes that bound them from below.
+"""Sums of convex losses at lattice points as exact integers, and boxes with lower bounds on them.
 
 A convex F lies above its tangent plane at a box's center c, so on the box
 F ≥ F(c) − Σⱼ |∂ⱼF(c)|·hⱼ with hⱼ how far the box reaches from c. Boxes are split until drawing a
@@ -44,21 +44,21 @@ class LatticeSums:
 
     @property
     def slack(self) -> float:
-        """Rounding to units and the clip take at most 2 a record; floats less than the rest.
+        """The error of a sum: at most 2 per record for rounding and clipping, and less for floats.
 
         A sum of n products errs by n·2^-53 of their sizes, which add up to 2^30 units a record.
         """
         return (8.0 + 2.0**-20 * self.records) * self.records + 8.0
 
     def at(self, points: Ints) -> Ints:
-        """The sums that weights are computed from, exact integers."""
+        """The exact integer sums from which weights are computed."""
         shares = np.rint(self._shares(self._scores(points)))
         np.clip(shares, -HALF_SPAN, HALF_SPAN, out=shares)
         totals: Ints = shares.astype(np.int64).sum(axis=1)
         return totals + self._penalty(points).astype(np.int64)
 
     def tangents(self, points: Ints) -> tuple[Floats, Floats]:
-        """The convex function next to these sums, and its gradient per lattice step."""
+        """The convex function that these sums approximate, and its gradient per lattice step."""
         values, gradients = np.empty(len(points)), np.empty(points.shape)
         step = max(1, CELLS // self.records)
         for start in range(0, len(points), step):
@@ -70,7 +70,7 @@ class LatticeSums:
         return values, gradients
 
     def _scores(self, points: Ints) -> Floats:
-        """Exact: whole numbers below 2^(20 + 25) before the power of two."""
+        """Exact scores: whole numbers below 2^(20 + 25), times a power of two."""
         scores: Floats = (points.astype(np.float64) @ self.rows.T) * self.score_step
         return scores
 
@@ -80,7 +80,7 @@ class LatticeSums:
         return shares
 
     def _penalty(self, points: Ints) -> Floats:
-        """Public, so its rounding is part of the definition."""
+        """The penalty; it is public, so rounding it only changes the definition."""
         squares = (points * points).sum(axis=1).astype(np.float64)
         penalties: Floats = np.rint(0.5 * self.curvature * squares)
         return penalties
@@ -97,7 +97,7 @@ _RELATIVE = 1.0 + 2.0**-30
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Lattice points low ≤ point ≤ high, each box with `floor`, a whole number below F on it."""
+    """Boxes low ≤ point ≤ high of lattice points; `floor` is a lower bound on F within each."""
 
     low: Ints
     high: Ints
@@ -106,12 +106,12 @@ class Boxes:
     reach: Floats
 
     def log_counts(self) -> Floats:
-        """The log of each box's number of points."""
+        """The log of the number of lattice points in each box."""
         logs: Floats = np.log(self.high - self.low + 1.0).sum(axis=1)
         return logs
 
     def at(self, index: NDArray[np.bool_] | Ints) -> "Boxes":
-        """Some of the boxes."""
+        """The boxes with these indices."""
         return Boxes(
             self.low[index],
             self.high[index],
@@ -132,7 +132,7 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """What boxes are made for: weights exp(−rate·F) on lattice points with ‖point‖² ≤ `inside`.
+    """The sampling target: weights exp(−rate·F) on lattice points with ‖point‖² ≤ `inside`.
 
     `slack` covers how far the sum that weights are computed from lies from F, and rounding.
     """
@@ -143,7 +143,7 @@ class Envelope:
     slack: float
 
     def boxes(self, dimension: int) -> Boxes:
-        """Boxes that cover all the points, split where proposals would be wasted."""
+        """Boxes that cover all points, split where proposals would often be rejected."""
         reach = int(np.floor(np.sqrt(self.inside))) + 1
         corner = np.full((1, dimension), reach, np.int64)
         found = self._bounded(-corner, corner)
@@ -166,7 +166,7 @@ class Envelope:
         return Boxes(low, high, floor, np.where(beyond, np.inf, value), reach)
 
     def _worth_splitting(self, boxes: Boxes) -> NDArray[np.bool_]:
-        """The boxes with most of the waste; none if enough would be kept."""
+        """The boxes that cause most rejections; none if enough proposals are accepted."""
         lowest = float(boxes.floor.min())
         logs = boxes.log_counts() - self.rate * (boxes.floor - lowest)
         bound = np.exp(logs - logs.max())
@@ -184,7 +184,7 @@ class Envelope:
         return chosen
 
     def _halves(self, boxes: Boxes) -> Boxes:
-        """Each box cut in two where it is steepest, or longest if it is cut by the sphere."""
+        """Each box halved where F is steepest, or along its longest side if it meets the sphere."""
         lengths = (boxes.high - boxes.low).astype(np.float64)
         relative = lengths / lengths.max(axis=1, keepdims=True)
         straddles = (np.maximum(boxes.low**2, boxes.high**2).sum(axis=1) > self.inside)[:, None]

@@ -1,4 +1,4 @@
-"""The exponential mechanism for convex losses on a ball of few dimensions, drawn from exactly."""
+"""The exponential mechanism for convex losses on a ball of few dimensions, sampled exactly."""
 
 import math
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ _FLOAT_WEIGHTS = "float exponentials and sums are within 2^-44 of the exact ones
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialOnBall:
-    """The exponential mechanism on a ball in up to three dimensions, by empirical risk.
+    """The exponential mechanism by empirical risk, on a ball in up to three dimensions.
 
     θ in the ball of radius R with probability ∝ exp(−k·Σᵢ ℓ(θ; xᵢ, yᵢ)), ℓ convex: ε-DP.
 
@@ -109,7 +109,7 @@ class ExponentialOnBall:
         return Claim(PureDP(epsilon=self.epsilon), self.relation, EXPONENTIAL_MECHANISM, assumes)
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
-        """Randomized response, which dominates."""
+        """The dominating pair: randomized response."""
         self.relation.check(relation)
         return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
 
@@ -123,19 +123,19 @@ class ExponentialOnBall:
 
     @property
     def rate(self) -> Fraction:
-        """What a sum in units is multiplied by: ε over 2^30 units, or over twice that."""
+        """The factor for sums in units: ε over 2^30 units, or over twice that."""
         span = 2 * HALF_SPAN
         reach = span if self.relation is Relation.ADD_REMOVE else 2 * span
         return exact(self.epsilon) / reach
 
     @property
     def lattice_exponent(self) -> int:
-        """Points are multiples of 2^this."""
+        """The exponent of two of the lattice spacing."""
         return math.frexp(float(self.domain.radius))[1] - int(self.lattice_bits)
 
     @property
     def inside(self) -> int:
-        """The largest squared norm of a lattice point of the ball, in steps."""
+        """The largest squared norm of a lattice point in the ball, in squared steps."""
         return math.floor((exact(self.domain.radius) / Fraction(2) ** self.lattice_exponent) ** 2)
 
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
@@ -177,7 +177,7 @@ class ExponentialOnBall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Proposals:
-    """Boxes with their exact cumulated bounds, and the decision which points are kept."""
+    """Rejection sampling: boxes, their exact cumulative weights, and which points are kept."""
 
     sums: LatticeSums
     boxes: Boxes
@@ -206,7 +206,7 @@ class _Proposals:
         return cls(sums=sums, boxes=boxes, rate=target.rate, inside=target.inside, cuts=cuts)
 
     def draw(self, count: int, rng: np.random.Generator) -> Ints:
-        """The points that are kept, of `count` proposals."""
+        """The accepted points among `count` proposals."""
         picked = self.cuts.draw((count,), rng)
         points = rng.integers(self.boxes.low[picked], self.boxes.high[picked], endpoint=True)
         within = (points * points).sum(axis=1) <= self.inside
@@ -219,7 +219,7 @@ class _Proposals:
 
 
 def _occurs(above: Ints, rate: Fraction, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Independent events of probability exp(−rate·above), exactly."""
+    """Independent events of probability exp(−rate·above), sampled exactly."""
     words = random_words(len(above), rng)
     uniforms = leading(words, WORD_BITS)
     chances = np.exp(-float(rate) * above)
@@ -231,7 +231,7 @@ def _occurs(above: Ints, rate: Fraction, rng: np.random.Generator) -> NDArray[np
 
 
 def _below(uniform: LazyUniform, exponent: Fraction, rng: np.random.Generator) -> bool:
-    """Whether the uniform number is below exp(−exponent), with as many digits as it takes."""
+    """Whether a uniform number is below exp(−exponent), using as many digits as that takes."""
     precision = 128
     while exponent > 0:
         refine([uniform], rng)
@@ -246,7 +246,7 @@ def _below(uniform: LazyUniform, exponent: Fraction, rng: np.random.Generator) -
 
 
 def _cut_balls(boxes: Boxes, lowest: int, rate: Fraction) -> list[arb]:
-    """The exact cumulated bounds, normalized."""
+    """The exact cumulative weights, normalized."""
     factor, total, cumulated = ball(rate), arb(0), []
     for low, high, floor in zip(
         boxes.low.tolist(), boxes.high.tolist(), boxes.floor.tolist(), strict=True

@@ -45,7 +45,7 @@ from solvers.bounds import numbers
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """Where the miss is constant: first point, number of points (or length), and how it misses.
+    """Stretches of constant score: first point, number of points (or length), and rank error.
 
     With q·n = whole + rest, 0 ≤ rest < 1, a stretch with a values below and b not above it misses
     by max(0, a − whole − rest, whole − b + rest). `excess` is a − whole and `lack` whole − b, exact
@@ -83,7 +83,7 @@ class Stretches:
 
     @classmethod
     def between(cls, values: Floats, low: float, high: float, target: Fraction) -> "Stretches":
-        """The intervals between neighboring values; single points have no length."""
+        """The intervals between neighboring values; single points have length 0."""
         ends = np.concatenate([[low], values, [high]])
         counts = np.arange(len(values) + 1)
         return cls._counted((ends[:-1], high), np.diff(ends), (counts, counts), target)
@@ -163,7 +163,7 @@ class ExponentialQuantile:
         return Claim(guarantee, self.relation, EXPONENTIAL_MECHANISM, assumes)
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
-        """Randomized response, which dominates."""
+        """The dominating pair: randomized response."""
         self.relation.check(relation)
         return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
 
@@ -205,7 +205,7 @@ class ExponentialQuantile:
         return released
 
     def log_density(self, outputs: ArrayLike, data: ArrayLike) -> Floats:
-        """For each output, its log probability (grid) or log density (real); −∞ where it is 0."""
+        """The log probability (grid) or log density (real) of each output; −∞ where it is 0."""
         stretches = self._stretches(self._values(data))
         draws = outputs_of(outputs, ()).astype(np.float64)
         with np.errstate(over="ignore"):
@@ -221,11 +221,11 @@ class ExponentialQuantile:
 
     @property
     def _factor(self) -> Fraction:
-        """What a miss is multiplied by to become minus a log weight: ε/(2Δ)."""
+        """The factor from rank errors to minus log weights: ε/(2Δ)."""
         return exact(self.epsilon) / (2 * self.score_sensitivity)
 
     def _ends(self) -> tuple[int, int]:
-        """The first and the last multiple of the step in [low, high], in steps."""
+        """The first and last multiple of the step in [low, high], counted in steps."""
         step = Fraction(2) ** self.grid.exponent
         first, last = math.ceil(exact(self.low) / step), math.floor(exact(self.high) / step)
         if first > last:
@@ -241,7 +241,7 @@ class ExponentialQuantile:
         return first, last
 
     def _values(self, data: ArrayLike) -> Floats:
-        """The data, sorted, in steps for a grid; refused or clipped outside of the range."""
+        """The sorted data, in steps for a grid; values out of range are refused or clipped."""
         values = numbers("data", data)
         low, high = float(self.low), float(self.high)
         outside = (values < low) | (values > high)
@@ -271,7 +271,7 @@ class ExponentialQuantile:
         return weights
 
     def _cut_balls(self, stretches: Stretches) -> list[arb]:
-        """The exact cumulated probabilities of the stretches."""
+        """The exact cumulative probabilities of the stretches."""
         factor, rest = ball(self._factor), ball(stretches.rest)
         weights = []
         for length, excess, lack in zip(

@@ -1,4 +1,4 @@
-"""What every loss declares: its constants, its values, and how it is minimized."""
+"""What every loss must declare: its constants, its values, and what its minimization needs."""
 
 import math
 from abc import ABC, abstractmethod
@@ -32,7 +32,7 @@ class Loss(ABC):
     smooth: bool = True  # whether f′ is Lipschitz; f″ then exists except at finitely many scores
 
     def __new__(cls, *_: object, **__: object) -> Self:
-        """Refuse a loss that is only half written."""
+        """Raise if a subclass does not define everything that a loss must have."""
         missing = set(cls.__abstractmethods__)
         needed = "precise" if cls.smooth else "corners"
         if getattr(cls, needed) is getattr(Loss, needed):
@@ -44,12 +44,12 @@ class Loss(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What it is called, in messages and on the command line."""
+        """The name in messages and on the command line."""
 
     @property
     @abstractmethod
     def labels(self) -> Labels:
-        """Which labels it takes: "signs" are −1 and 1, "bounded" a declared interval around 0."""
+        """Which labels the loss takes: "signs" are −1 and 1, "bounded" an interval around 0."""
 
     @property
     @abstractmethod
@@ -68,7 +68,7 @@ class Loss(ABC):
 
     @property
     def core(self) -> "Loss":
-        """The loss without weights."""
+        """The loss without its weights."""
         return self
 
     @property
@@ -78,37 +78,37 @@ class Loss(ABC):
 
     @abstractmethod
     def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        """f itself."""
+        """The loss f."""
 
     @abstractmethod
     def slopes(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        """f′; a subgradient where f has a corner."""
+        """The derivative f′; a subgradient where f has a corner."""
 
     @abstractmethod
     def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        """f″, where it exists; 0 at corners and jumps."""
+        """The second derivative f″ where it exists; 0 at corners and jumps."""
 
     def derivatives(self, scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
-        """f′ and f″ together, where that is cheaper."""
+        """f′ and f″ together, if that is cheaper."""
         return self.slopes(scores, labels), self.curvatures(scores, labels)
 
     def precise(self, scores: list[arb], label: float) -> tuple[arb, list[arb], list[list[arb]]]:  # noqa: ARG002
-        """One record's f, f′ and f″ as balls that hold them; any number will do where f″ jumps.
+        """One record's f, f′ and f″ in ball arithmetic; any number is allowed where f″ jumps.
 
         Scores, slopes and rows of second derivatives: one a class, one in all for most losses.
         """
         raise NotSupported(f"loss={self.name!r} has corners: its rounded form is minimized")
 
     def corners(self, labels: ArrayLike) -> tuple[Floats, Floats, Floats]:  # noqa: ARG002
-        """c, low and high, for losses that are max(low·(s − c), high·(s − c))."""
+        """c, low and high, if the loss is max(low·(s − c), high·(s − c))."""
         raise NotSupported(f"loss={self.name!r} is not made of two straight lines")
 
     def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401, ARG002
-        """The vector of losses as a cvxpy expression of the vector of scores."""
+        """The losses as a cvxpy expression of the scores."""
         raise NotSupported(f"loss={self.name!r} must define expression to be solved by cvxpy")
 
     def check_bounds(self, bounds: Bounds) -> None:
-        """Refuse bounds whose labels are not those of the loss."""
+        """Raise for bounds whose labels the loss does not take."""
         check_unweighted(bounds)
         if self.labels == "signs":
             if bounds.labels is None or set(bounds.labels) != {-1.0, 1.0}:
@@ -131,14 +131,14 @@ class Loss(ABC):
         return self.steepest
 
     def curvature_bound(self, bounds: Bounds) -> float:
-        """`sharpness`, for bounds whose labels are those of the loss."""
+        """A bound on f″ over the scores that can occur."""
         self.check_bounds(bounds)
         return self.sharpness
 
     def lipschitz(
         self, bounds: Bounds, domain: Domain | None = None, dimension: int | None = None
     ) -> float:
-        """A bound L on ‖∇ℓ‖₂ = |f′|·‖x‖: how far one record can move the gradient of the sum.
+        """A bound L on ‖∇ℓ‖₂ = |f′|·‖x‖: one record moves the gradient of the sum by no more.
 
         >>> from solvers.losses import Logistic, Squared
         >>> from solvers.domains import Ball
@@ -171,7 +171,7 @@ class Loss(ABC):
 
 
 class TwoLines(Loss):
-    """A loss of two straight lines that meet in a corner; it needs no more than `corners`.
+    """A loss of two straight lines that meet in a corner; subclasses only define `corners`.
 
     max(low·(s − c), high·(s − c)), low ≤ 0 ≤ high: a loss that is its `corners`.
     """
@@ -194,7 +194,7 @@ class TwoLines(Loss):
 
 
 def check_unweighted(bounds: Bounds) -> None:
-    """Refuse labels with weights, for a loss that knows of none."""
+    """Raise if labels have weights but the loss does not support them."""
     if bounds.weighted:
         raise InvalidParameter(
             "weighted=True must come with a weighted loss: solvers.losses.weighted makes one"
@@ -202,7 +202,7 @@ def check_unweighted(bounds: Bounds) -> None:
 
 
 def rounded_up(formula: Formula, factor: float) -> float:
-    """The formula's value, rounded up; ∞ if `factor` is."""
+    """The value of the formula, rounded up; ∞ if `factor` is."""
     return math.inf if factor == math.inf else enclose(formula)[1]
 
 

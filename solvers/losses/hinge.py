@@ -29,7 +29,7 @@ class Hinge(TwoLines):
     steepest = 1.0
 
     def corners(self, labels: ArrayLike) -> tuple[Floats, Floats, Floats]:
-        """At s = y, from −1 to 0 for y = 1 and from 0 to 1 for y = −1."""
+        """A corner at s = y, with slopes −1 and 0 for y = 1, and 0 and 1 for y = −1."""
         signs = np.asarray(labels, np.float64)
         return signs, np.where(signs > 0.0, -1.0, 0.0), np.where(signs > 0.0, 0.0, 1.0)
 
@@ -41,7 +41,7 @@ class Hinge(TwoLines):
 
 @dataclass(frozen=True, slots=True)
 class HuberHinge(Loss):
-    """The hinge loss with its corner rounded off between ys = 1 − h and 1 + h, h = `width`.
+    """The hinge loss with its corner smoothed between ys = 1 − h and 1 + h, where h = `width`.
 
     (1 + h − ys)²/(4h) in between: |f′| ≤ 1 and f″ = 1/(2h) there, 0 outside. [CMS11 Sec. 3.4.3]
 
@@ -95,7 +95,7 @@ class HuberHinge(Loss):
         return enclose(lambda: 1 / (2 * ball(self.width)))[1]
 
     def slope_errors(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        """1 + h − ys cancels near 0, so its error is one of |1 + h| + |ys|."""
+        """Error bounds; 1 + h − ys cancels near 0, so its error is that of |1 + h| + |ys|."""
         size = 1.0 + float(self.width) + np.abs(margins(scores, labels))
         errors: Floats = 4.0 * UNIT * (size * self.sharpness + 1.0)
         return errors

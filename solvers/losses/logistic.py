@@ -38,7 +38,7 @@ class Logistic(Loss):
         return self.derivatives(scores, labels)[1]
 
     def derivatives(self, scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
-        """One exponential for both, e^(−|ys|), which cannot overflow."""
+        """f′ and f″ from one exponential, e^(−|ys|), which cannot overflow."""
         z = margins(scores, labels)
         small = np.exp(-np.abs(z))
         large = 1.0 / (1.0 + small)
@@ -49,7 +49,7 @@ class Logistic(Loss):
         return slopes, small
 
     def precise(self, scores: list[arb], label: float) -> tuple[arb, list[arb], list[list[arb]]]:
-        """As `derivatives`; balls know no overflow."""
+        """f, f′ and f″ in ball arithmetic, which does not overflow."""
         z = scores[0] * int(label)
         small = (-abs(z)).exp()
         p = small / (1 + small) if z > 0 else 1 / (1 + z.exp())

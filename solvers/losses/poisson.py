@@ -81,14 +81,14 @@ class Poisson(Loss):
         return max(float(self.largest_mean), bounds.largest_label)
 
     def slope_errors(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        """Of the exponential, of the cap's logarithm in it, and of the difference."""
+        """Errors of the exponential, of the logarithm of the cap, and of the difference."""
         mean = self._means(scores)
         away = 16.0 + 4.0 * abs(self.cap)
         errors: Floats = away * UNIT * (mean + np.abs(self.slopes(scores, labels))) + TINY
         return errors
 
     def _means(self, scores: ArrayLike) -> Floats:
-        """min(e^s, c), without overflow, and never above c."""
+        """min(e^s, c), without overflow and never above c."""
         s = np.minimum(np.asarray(scores, np.float64), self.cap)
         means: Floats = np.minimum(np.exp(s), float(self.largest_mean))
         return means

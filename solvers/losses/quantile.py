@@ -21,7 +21,7 @@ class _Tilted(TwoLines):
     @property
     @abstractmethod
     def tilts(self) -> tuple[float, float]:
-        """The weights of labels above and below the score."""
+        """The weights for labels above and below the score."""
 
     @property
     def steepest(self) -> float:

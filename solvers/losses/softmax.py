@@ -50,12 +50,12 @@ class Softmax(Loss):
         return values
 
     def slopes(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        """The gradient in the scores, of their shape."""
+        """The gradient with respect to the scores, in their shape."""
         slopes: Floats = softmax(np.asarray(scores, np.float64), axis=-1) - self._indicators(labels)
         return slopes
 
     def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:  # noqa: ARG002
-        """The Hessian in the scores: an array (…, n, classes, classes)."""
+        """The Hessian with respect to the scores: an array (…, n, classes, classes)."""
         p = softmax(np.asarray(scores, np.float64), axis=-1)
         curvatures: Floats = p[..., :, None] * (np.eye(self.classes) - p[..., None, :])
         return curvatures
@@ -73,7 +73,7 @@ class Softmax(Loss):
         return total.log() + largest - scores[own], slopes, bends
 
     def slope_errors(self, scores: ArrayLike, labels: ArrayLike) -> Floats:  # noqa: ARG002
-        """Each entry of p is a quotient of exponentials and their sum."""
+        """Error bounds; each entry of p is an exponential divided by a sum of exponentials."""
         p = softmax(np.asarray(scores, np.float64), axis=-1)
         spread = np.ptp(np.asarray(scores, np.float64), axis=-1, keepdims=True)
         errors: Floats = (32.0 + 2.0 * self.classes + 2.0 * spread) * UNIT * p + UNIT
@@ -99,5 +99,5 @@ class Softmax(Loss):
 
 
 def classes_of(loss: Loss) -> int:
-    """How many scores a record has: the number of classes of the softmax loss, otherwise one."""
+    """How many scores each record has: one per class for the softmax loss, else one."""
     return int(loss.core.classes) if isinstance(loss.core, Softmax) else 1

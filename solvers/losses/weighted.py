@@ -1,4 +1,4 @@
-"""Losses of records with weights: w·f(⟨θ, x⟩; y) for a weight w in [0, 1].
+"""Losses of weighted records: w·f(⟨θ, x⟩; y) for a weight w in [0, 1].
 
 A weighted label is a pair (y, w), as `solvers.bounds.weighted_labels` makes them. The constants of
 f bound those of w·f, so whatever is proved of losses with these constants holds with weights. The
@@ -22,7 +22,7 @@ from solvers.losses.softmax import classes_of
 
 
 def weighted(loss: Loss) -> Loss:
-    """The loss with a weight for each record.
+    """The loss in a form that takes weighted records.
 
     >>> from solvers.bounds import weighted_labels
     >>> from solvers.losses import Logistic
@@ -33,7 +33,7 @@ def weighted(loss: Loss) -> Loss:
 
 
 class _OfAnother(Loss):
-    """What a weighted loss has from the loss without weights."""
+    """What a weighted loss inherits from the loss without weights."""
 
     loss: Loss
 
@@ -62,7 +62,7 @@ class _OfAnother(Loss):
         return self.loss.twice_differentiable
 
     def check_bounds(self, bounds: Bounds) -> None:
-        """Those of the loss, for labels with weights."""
+        """Check the bounds as the loss does, for weighted labels."""
         self.loss.check_bounds(_own(bounds))
 
     def slope_bound(
@@ -122,7 +122,7 @@ class Weighted(_OfAnother):
         return w * value, [w * s for s in slopes], [[w * bend for bend in row] for row in bends]
 
     def slope_errors(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        """Those of the loss, and one more rounding."""
+        """The errors of the loss, and one more rounding."""
         own, weights = _parts(labels)
         inner = self.loss.slope_errors(scores, own) * self._spread(weights, 1)
         errors: Floats = (1.0 + 8.0 * UNIT) * inner
@@ -130,14 +130,14 @@ class Weighted(_OfAnother):
         return errors
 
     def _spread(self, weights: Floats, derivative: int) -> Floats:
-        """Weights as factors of a first or second derivative, of which classes have several."""
+        """Weights in a shape that multiplies derivatives, of which softmax has several."""
         several = derivative if classes_of(self.loss) > 1 else 0
         return np.reshape(weights, (*np.shape(weights), *(1,) * several))
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedLines(_OfAnother, TwoLines):
-    """A loss of two straight lines with a weight for each record: two lines that are less steep."""
+    """A weighted loss of two straight lines, each made less steep by the weight."""
 
     loss: Loss
 
@@ -148,14 +148,14 @@ class WeightedLines(_OfAnother, TwoLines):
 
 
 def _own(bounds: Bounds) -> Bounds:
-    """The bounds of the loss without weights; or refuse those that know of no weights."""
+    """The bounds for the loss without weights; raise if no weights are declared."""
     if not bounds.weighted:
         raise InvalidParameter("weighted=False must be True for a weighted loss")
     return bounds.unweighted()
 
 
 def _parts(labels: ArrayLike) -> tuple[Floats, Floats]:
-    """Labels and weights; of one record, or of many."""
+    """Labels and weights, of one record or of many."""
     if isinstance(labels, tuple):
         return np.float64(labels[0]), np.float64(labels[1])  # type: ignore[return-value]  # of no axes
     pairs = cast("NDArray[Any]", labels)

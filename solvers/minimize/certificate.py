@@ -1,4 +1,4 @@
-"""How far a computed minimum can be from the exact one: bounds that count every rounding.
+"""Bounds on how far a computed minimum is from the exact one; all rounding is included.
 
 The gradient that floats compute differs from the exact one by what is lost in the scores, in the
 slopes and in the sums. Each loss is bounded as in running error analysis: a sum of k products in
@@ -26,12 +26,12 @@ ROOM = 1.0 + 2.0**-30  # covers the rounding of the bounds themselves: a few doz
 
 
 class NotSolved(DPVerifyError):
-    """A solver stopped before it reached what a claim needs; nothing was released."""
+    """Raised if a solver is not accurate enough for a claim; nothing is released then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinimumCertificate:
-    """‖θ − θ*‖ ≤ `distance` for the θ that was computed, and ‖∇J(θ)‖ ≤ `gradient` if J is smooth.
+    """‖θ − θ*‖ ≤ `distance` for the computed θ, and ‖∇J(θ)‖ ≤ `gradient` if J is smooth.
 
     `theorem` turns the one into the other. For many solves, the largest over all of them.
     """
@@ -64,7 +64,7 @@ def gradient_bounds(objective: Objective, points: Floats, linear: Floats) -> Flo
 def certified_gradients(
     objective: Objective, points: Floats, linear: Floats
 ) -> tuple[Floats, Floats]:
-    """∇J in floats at each of the points (B, d), and a bound on each one's error: (B)."""
+    """∇J in floats at each of the points (B, d), and a bound on the error of each: (B)."""
     n = len(objective.features)
     if n > _LARGE:
         pairs = [_blockwise(objective, *pair) for pair in zip(points, linear, strict=True)]
@@ -77,7 +77,7 @@ def certified_gradients(
 
 
 def _together(objective: Objective, points: Floats, linear: Floats) -> tuple[Floats, Floats]:
-    """For many points, each sum over all records being one of the library's."""
+    """Gradients at many points, each sum over the records by one library call."""
     lengths = row_lengths(objective.features)
     scores = objective.scores(points)
     slopes = objective.loss.slopes(scores, objective.labels)
@@ -90,7 +90,7 @@ def _together(objective: Objective, points: Floats, linear: Floats) -> tuple[Flo
 
 
 def _blockwise(objective: Objective, point: Floats, linear: Floats) -> tuple[Floats, Floats]:
-    """For one point and many records: short sums in blocks, the blocks exactly."""
+    """The gradient at one point over many records: short sums in blocks, then added exactly."""
     sums, error, size = block_gradient(objective, point)
     columns = np.concatenate([sums, (objective.ridge * point)[None], linear[None]]).T
     gradient = np.array([math.fsum(column.tolist()) for column in columns])
@@ -100,7 +100,7 @@ def _blockwise(objective: Objective, point: Floats, linear: Floats) -> tuple[Flo
 
 
 def block_gradient(objective: Objective, point: Floats) -> tuple[Floats, float, float]:
-    """Σ f′·x in blocks (blocks, d·K), the error of the slopes, and Σ|f′|·‖x‖.
+    """Σ f′·x over blocks (blocks, d·K), the error of the slopes, and Σ|f′|·‖x‖.
 
     The blocks themselves err by BLOCK_ERROR times the last.
     """
@@ -127,7 +127,7 @@ def block_gradient(objective: Objective, point: Floats) -> tuple[Floats, float, 
 
 
 def block_sums(weights: Floats, rows: Floats) -> Floats:
-    """Σ wᵢ·xᵢ over blocks of records, (blocks, d): each errs by BLOCK_ERROR·Σ|wᵢ|·‖xᵢ‖ at most."""
+    """Σ wᵢ·xᵢ over blocks of records, (blocks, d); errors are at most BLOCK_ERROR·Σ|wᵢ|·‖xᵢ‖."""
     whole = len(rows) // _BLOCK * _BLOCK
     shaped = rows[:whole].reshape(-1, _BLOCK, rows.shape[1])
     sums = np.matmul(weights[:whole].reshape(-1, 1, _BLOCK), shaped)[:, 0]
@@ -135,7 +135,7 @@ def block_sums(weights: Floats, rows: Floats) -> Floats:
 
 
 def _slope_errors(objective: Objective, scores: Floats, points: Floats, lengths: Floats) -> Floats:
-    """How far each computed slope is from f′ at the exact score: (B, n).
+    """A bound on how far each computed slope is from f′ at the exact score: (B, n).
 
     A score errs by γ_d·‖θ‖·‖x‖, which f″ turns into an error of the slope.
     """
@@ -147,7 +147,7 @@ def _slope_errors(objective: Objective, scores: Floats, points: Floats, lengths:
 
 
 def _sizes(slopes: Floats) -> Floats:
-    """|f′| for each point and record (B, n); the norm over the classes if there are several."""
+    """|f′| for each point and record (B, n); with several classes, the norm over the classes."""
     sizes: Floats = np.abs(slopes) if slopes.ndim == 2 else np.linalg.norm(slopes, axis=2)
     return sizes
 
@@ -160,7 +160,7 @@ def row_lengths(rows: Floats) -> Floats:
 
 
 def gamma(count: int) -> float:
-    """γ_k = ku/(1 − ku)."""
+    """The rounding constant γ_k = ku/(1 − ku)."""
     return count * UNIT / (1.0 - count * UNIT)
 
 

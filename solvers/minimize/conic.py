@@ -1,4 +1,4 @@
-"""A problem built once in cvxpy, and solved again for every new linear part.
+"""A problem that is built once in cvxpy and solved for every new linear part.
 
 The linear part b is a parameter (DPP), so that only numbers change from solve to solve. What a
 conic solver returns is a guess: gradients of 1e-3 have been seen at its default tolerances. It is
@@ -41,7 +41,7 @@ class ConicProblem:
             )
 
     def solve(self, linear: Floats) -> tuple[Floats, Floats]:
-        """The solver's θ, moved into the domain, and its slopes: one dual variable a record."""
+        """The solver's θ, projected to the domain, and its slopes: one dual variable per record."""
         import cvxpy as cp  # noqa: PLC0415
 
         self._linear.value = linear
@@ -59,7 +59,7 @@ class ConicProblem:
         return self.domain.project(theta), np.asarray(-dual, np.float64)
 
     def gap_solution(self, linear: Floats) -> tuple[Floats, float]:
-        """The better of the solver's θ and the dual's, and a bound on its distance to the minimum.
+        """The better θ of the solver's and the dual's, and a bound on its distance to the minimum.
 
         For slopes a the dual is −Σf*(a) + min over θ of ⟨Xᵀa + b, θ⟩ and the penalty. J is
         λ-strongly convex, so a duality gap g, rounding included, gives ‖θ − θ*‖ ≤ √(2g/λ).
@@ -99,7 +99,7 @@ class ConicProblem:
         return losses + float(self.regularizer.values(theta) + linear @ theta)
 
     def _size(self, theta: Floats, linear: Floats) -> float:
-        """A bound on the rounding error of `_value`: γ times the sum of the sizes of its terms.
+        """A bound on the rounding error of `_value`: γ times the sum of its terms' absolute values.
 
         The sum over records is exact, so γ is that of one score and one loss.
         """
@@ -115,7 +115,7 @@ class ConicProblem:
     def _rounding(
         self, slopes: Floats, conjugates: Floats, linear: Floats, answer: Floats
     ) -> float:
-        """The same for the dual value, and for θ(a) not being its exact argmin.
+        """A bound on the rounding error of the dual value, with that of its argmin θ(a).
 
         The dual's inner problem is strongly convex: an error e of its argmin and an error p of
         `pull` cost at most p·‖θ‖ + (‖pull‖ + λ‖θ‖ + lasso·√d)·e.

@@ -1,4 +1,4 @@
-"""Minima of losses with corners: smoothed less and less, certified by a duality gap.
+"""Minima of losses with corners: smoothed ever less, and certified by a duality gap.
 
 For slopes a that f can have, and r = λθ + Xᵀa + b, the gap of θ and a is Σ[f(s) + f*(a) − a·s] +
 ‖r‖²/(2λ), a sum of terms that are not negative. For f(s) = max(low·(s − c), high·(s − c)) one is
@@ -23,7 +23,7 @@ from solvers.minimize.objective import Objective
 
 @dataclass(frozen=True, slots=True)
 class Rounded(Loss):
-    """A loss of two lines with its corner rounded off.
+    """A loss of two lines with its corner smoothed.
 
     min over u of f(u) + (s − u)²/(2·width), for f(s) = max(low·(s − c), high·(s − c)).
 
@@ -61,7 +61,7 @@ class Rounded(Loss):
         return raw
 
     def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        """With a the slope, a·(s − c) − width·a²/2."""
+        """The smoothed loss: a·(s − c) − width·a²/2, where a is the slope."""
         a = self.slopes(scores, labels)
         values: Floats = a * self.width * (self._raw(scores, labels) - 0.5 * a)
         return values
@@ -88,7 +88,7 @@ class Rounded(Loss):
         return enclose(lambda: 1 / ball(self.width))[1]
 
     def slope_errors(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        """Two roundings of s − c, whose terms may cancel."""
+        """Errors of the slopes: two roundings of s − c, whose terms may cancel."""
         corner, low, high = self.loss.corners(labels)
         raw = self._raw(scores, labels)
         size = (np.abs(np.asarray(scores, np.float64)) + np.abs(corner)) / self.width
@@ -139,7 +139,7 @@ def minimize_corners(
 def gap_distances(
     objective: Objective, points: Floats, linear: Floats, *, slopes_at: Floats
 ) -> Floats:
-    """√(2·gap/λ) for points (B, d) and the rounded loss's slopes at others, rounding included."""
+    """√(2·gap/λ) for points (B, d) and slopes from the smoothed loss; rounding is included."""
     rounded = objective.loss
     if not isinstance(rounded, Rounded):
         raise TypeError(f"loss={rounded!r} must be a loss whose corners are smoothed")
@@ -164,7 +164,7 @@ def gap_distances(
 
 
 def _residuals(objective: Objective, slopes: Floats, points: Floats, linear: Floats) -> Floats:
-    """A bound on ‖λθ + Xᵀa + b‖ for each row of slopes a: blocks of records, added up exactly."""
+    """A bound on ‖λθ + Xᵀa + b‖ for each row of slopes a; blocks of records are added exactly."""
     lengths = row_lengths(objective.features)
     found = np.empty(len(points))
     for row, (a, point, b) in enumerate(zip(slopes, points, linear, strict=True)):

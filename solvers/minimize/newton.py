@@ -1,4 +1,4 @@
-"""Newton's method on thousands of objectives at once that differ in their linear part.
+"""Newton's method on thousands of objectives at once that differ only in their linear part.
 
 J is strongly convex, so a Newton direction always descends. A full step is taken if it shortens
 the gradient to nine tenths of the shortest so far, which can happen only finitely often before
@@ -80,7 +80,7 @@ def minimize(
 
 
 def _of_a_share(objective: Objective, linear: Floats, share: int) -> Floats:
-    """The minima over every so-many-th record, scaled up: within sampling error of the answer."""
+    """Starting points: minima over a sample of the records, scaled up, within sampling error."""
     part = replace(
         objective,
         features=objective.features[::share],
@@ -93,7 +93,7 @@ def _of_a_share(objective: Objective, linear: Floats, share: int) -> Floats:
 
 
 def _followed(objective: Objective, b: Floats, tolerance: float) -> Floats:
-    """By gradients alone, as far as they lead: of many classes the Hessian is large."""
+    """Gradient steps only, while they make progress: with many classes the Hessian is large."""
     linear = b[None]
 
     def derivatives(point: Floats) -> tuple[float, Floats]:
@@ -113,7 +113,7 @@ def _followed(objective: Objective, b: Floats, tolerance: float) -> Floats:
 
 @dataclass(slots=True, eq=False)
 class _State:
-    """Where each row stands, and the derivatives there."""
+    """The current points, and the derivatives there."""
 
     points: Floats
     gradients: Floats
@@ -134,7 +134,7 @@ class _State:
 
 
 class _Batch:
-    """One block of rows, and which of them are still on their way."""
+    """One block of rows, and which of them are not yet finished."""
 
     def __init__(
         self, objective: Objective, squares: Squares, linear: Floats, points: Floats
@@ -174,7 +174,7 @@ class _Batch:
     def _step(
         self, state: _State, linear: Floats, shortest: Floats
     ) -> tuple[_State, NDArray[np.bool_]]:
-        """One damped step for every row, and which rows it moved."""
+        """One damped Newton step for every row, and which rows it moved."""
         hessians = self.squares.hessians(state.curvatures, self.objective.ridge)
         directions = -solved(hessians, state.gradients)
         trial = self._at(state.points + directions, linear)
@@ -191,7 +191,7 @@ class _Batch:
         directions: Floats,
         good: NDArray[np.bool_],
     ) -> NDArray[np.bool_]:
-        """Replace full steps that are not `good` by shorter ones; which rows have moved."""
+        """Shorten the steps that are not `good`; return which rows moved."""
         moved = good.copy()
         waiting = np.flatnonzero(~good)
         falls = np.einsum("ij,ij->i", state.gradients, directions)
@@ -217,7 +217,7 @@ class _Batch:
 
 
 def solved(hessians: Floats, gradients: Floats) -> Floats:
-    """H⁻¹·g for each row; of a Hessian that is singular in floats, with a longer diagonal.
+    """H⁻¹·g for each row; a Hessian that is singular in floats gets a larger diagonal.
 
     Any positive definite matrix gives a direction in which J falls, so this costs speed at most.
     """

@@ -1,4 +1,4 @@
-"""Newton's method on data in chunks: one pass gives J, its gradient and its Hessian at a point.
+"""Newton's method on chunked data: one pass gives J, its gradient and its Hessian at a point.
 
 The certificate is one pass more: the gradient as exact sums of what blocks give, and all that
 blocks may have lost to rounding. Chunks are summed in their order, so that a fit can be repeated.
@@ -49,7 +49,7 @@ class ChunkedObjective:
     def _searched(
         self, here: "_Place", direction: Floats, linear: Floats, enough: float
     ) -> "_Place | None":
-        """A full step that shortens the gradient, or the first half of it that lowers J."""
+        """The full step if it shortens the gradient, else the first halved step that lowers J."""
         fall, length = float(here.gradient @ direction), 1.0
         for _ in range(_HALVINGS):
             there = self._at(here.point + length * direction, linear)
@@ -117,7 +117,7 @@ class _Derivatives:
 
 @dataclass(frozen=True, slots=True)
 class _Certified:
-    """The gradient over one block, its error but for that of sums, and Σ|f′|·‖x‖."""
+    """The gradient over one block, its error without that of sums, and Σ|f′|·‖x‖."""
 
     loss: Loss
     point: Floats

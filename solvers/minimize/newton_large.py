@@ -1,4 +1,4 @@
-"""Newton's method on one objective with many records: passes over the data in blocks.
+"""Newton's method on one objective with many records, in passes over blocks of the data.
 
 No copy of the data is made: a pass sums over blocks of records that fit in cache. The start is
 the minimum over every k-th record, scaled up by k, which is within sampling error of the answer.
@@ -40,7 +40,7 @@ def minimize_large(
     tolerance: float = 1e-10,
     start: Floats | None = None,
 ) -> Floats:
-    """The minimum of one J: (d). As for `newton.minimize`, rounding may stop it earlier.
+    """The minimum of one J: (d). As in `newton.minimize`, rounding may stop it early.
 
     >>> from solvers.losses import Squared
     >>> J = Objective(Squared(), np.ones((3, 1)), np.array([0.0, 1.0, 5.0]), ridge=2.0)
@@ -94,7 +94,7 @@ def _start(objective: Objective, linear: Floats) -> Floats:
 
 
 class _Corrected(ABC):
-    """Some Hessian, corrected by what was seen of the gradient on the way.
+    """A Hessian, corrected by how the gradient changed along earlier steps (L-BFGS).
 
     It is kept as long as a step shortens the gradient to a share `keep` of the shortest so far.
     """
@@ -105,13 +105,13 @@ class _Corrected(ABC):
         self._seen: list[tuple[Floats, Floats, float]] = []
 
     def learn(self, step: Floats, change: Floats) -> None:
-        """Remember how the gradient changed along a step."""
+        """Store how the gradient changed along a step."""
         product = float(step @ change)
         if product > 0.0:
             self._seen.append((step, change, 1.0 / product))
 
     def direction(self, gradient: Floats) -> Floats:
-        """−H⁻¹·gradient, H corrected by what was learned. [Nocedal, Math. Comp. 35, 1980]"""
+        """−H⁻¹·gradient, with the corrected H. [Nocedal, Math. Comp. 35, 1980]"""
         rest, shares = -gradient, []
         for step, change, inverse in reversed(self._seen):
             shares.append(inverse * float(step @ rest))
@@ -122,7 +122,7 @@ class _Corrected(ABC):
         return solved
 
     def after_failing(self, step: Floats, change: Floats) -> "_Corrected | None":  # noqa: ARG002
-        """What is tried after a step that was not taken; None for a Hessian formed anew."""
+        """The model to try after a rejected step; None to compute a new Hessian."""
         return None
 
     @abstractmethod
@@ -141,7 +141,7 @@ class _Multiple(_Corrected):
         self._failures = 0
 
     def after_failing(self, step: Floats, change: Floats) -> "_Corrected | None":
-        """A step that leads too far tells a curvature all the same."""
+        """The model after a rejected step, which still shows a curvature."""
         self._failures += 1
         self.learn(step, change)
         return self if self._failures <= _FAILURES else None
@@ -154,7 +154,7 @@ class _Multiple(_Corrected):
 
 
 class _Model(_Corrected):
-    """The Hessian at one point, as a factor, or as products if there are many features."""
+    """The Hessian at one point, as a factor, or as matrix products if there are many features."""
 
     keep = 0.3
 
@@ -182,7 +182,7 @@ class _Model(_Corrected):
         return solved
 
     def _conjugate_gradients(self, right: Floats) -> Floats:
-        """Approximately H⁻¹·right; with it a step descends however early the loop stops."""
+        """Approximately H⁻¹·right; a descent direction however early the loop stops."""
         step, residual = np.zeros_like(right), right
         search, squared = residual.copy(), float(residual @ residual)
         enough = squared * min(0.1, _length(right)) ** 2
@@ -207,14 +207,14 @@ class _Model(_Corrected):
 
 
 def _first_curvature(objective: Objective) -> float:
-    """About the largest curvature of J where records hardly overlap, from some of them."""
+    """Roughly the largest curvature of J, from some records that hardly overlap."""
     some = objective.features[:: max(1, len(objective.features) // _LOOKED_AT)]
     longest = float(np.einsum("ij,ij->i", some, some).max(initial=0.0))
     return objective.ridge + objective.loss.sharpness * longest
 
 
 def _factor(hessian: Floats, ridge: float) -> tuple[Floats, bool]:
-    """Cholesky's; of a Hessian that is singular in floats, with a longer diagonal.
+    """The Cholesky factor; a Hessian that is singular in floats gets a larger diagonal.
 
     Any positive definite matrix gives a direction in which J falls, so this costs speed at most.
     """
@@ -249,7 +249,7 @@ def _value(objective: Objective, point: Floats, linear: Floats) -> float:
 def _descent(
     objective: Objective, point: Floats, direction: Floats, linear: Floats, fall: float
 ) -> float:
-    """The longest of the lengths 1, 1/2, 1/4, … at which J has fallen as its slope promises."""
+    """The first of the step lengths 1, 1/2, 1/4, … at which J falls as its slope predicts."""
     before, length = _value(objective, point, linear), 1.0
     for _ in range(_HALVINGS):
         after = _value(objective, point + length * direction, linear)

@@ -16,7 +16,7 @@ _FEW = 8  # Hessians of many records that are cheaper one by one
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """J without its linear part, which every call brings along: one row b a row θ.
+    """J without its linear part b, which every call supplies: one row b per row θ.
 
     Features are (n, d), labels (n), and whatever they obey was checked before.
     """
@@ -44,11 +44,11 @@ class Objective:
 
     @property
     def width(self) -> int:
-        """How many second derivatives one record's loss has."""
+        """The number of second derivatives of one record's loss."""
         return 1
 
     def squares(self) -> "Squares":
-        """What turns second derivatives into Hessians; made once for many points."""
+        """Turns second derivatives into Hessians; prepared once for many points."""
         return Squares(self.features)
 
     def scores(self, points: Floats) -> Floats:
@@ -68,12 +68,12 @@ class Objective:
         return self.total(slopes, points, linear)
 
     def total(self, slopes: Floats, points: Floats, linear: Floats) -> Floats:
-        """∇J from slopes that are known already."""
+        """∇J from slopes that were already computed."""
         gradients: Floats = slopes @ self.features + self.ridge * points + linear
         return gradients
 
     def noise_at(self, points: Floats) -> Floats:
-        """The linear part b of which each point is the minimum: −Σ∇ℓ(θ) − ridge·θ."""
+        """The linear part b that makes each point the minimum: −Σ∇ℓ(θ) − ridge·θ."""
         return -self.gradients(points, np.zeros_like(points))
 
     def hessians(self, points: Floats) -> Floats:
@@ -83,7 +83,7 @@ class Objective:
 
 
 class Squares:
-    """The products xᵢⱼ·xᵢₖ, j ≤ k, so that Σ wᵢ·xᵢxᵢᵀ is one matrix product for many w.
+    """The products xᵢⱼ·xᵢₖ, j ≤ k, which make Σ wᵢ·xᵢxᵢᵀ one matrix product for many w.
 
     Of many records the products are formed again for each block, to bound memory.
     """
@@ -193,6 +193,6 @@ class _ClassSquares(Squares):
 
 
 def objective_of(loss: Loss, features: Floats, labels: Floats, ridge: float) -> Objective:
-    """J for a loss of one score a record, or of one for each class."""
+    """J for a loss of one score per record, or of one score per class."""
     made = MulticlassObjective if classes_of(loss) > 1 else Objective
     return made(loss, features, labels, ridge)

@@ -1,4 +1,4 @@
-"""Minima to any accuracy: damped Newton steps in ball arithmetic whose precision doubles.
+"""Minima to any accuracy: damped Newton steps in ball arithmetic of doubling precision.
 
 J(θ) = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩ is computed as balls that hold the exact value, so what is said of a
 point is true of it. A step is taken if J certainly falls by a share of what its slope promises. A
@@ -33,7 +33,7 @@ _ROWS = 4096  # records turned into balls at once
 def minimize_precisely(
     sums: "PreciseSum", start: Sequence[arb | float], *, distance: float
 ) -> tuple[list[arb], float]:
-    """A point within `distance` of the minimum, as exact numbers, and a bound on how far.
+    """A point within `distance` of the minimum, as exact numbers, and a bound on its distance.
 
     >>> from solvers.losses import Squared
     >>> risk = LossTerm(Squared(), np.ones((3, 1)), np.array([0.0, 1.0, 5.0]))
@@ -67,7 +67,7 @@ class LossTerm:
     labels: Floats
 
     def blocks(self) -> Iterator[tuple[arb_mat, list[float]]]:
-        """The rows as exact matrices, some at a time, and their labels."""
+        """The rows as exact matrices, a block at a time, with their labels."""
         for first in range(0, len(self.rows), _ROWS):
             part = self.rows[first : first + _ROWS]
             yield _exact(part), self.labels[first : first + _ROWS].tolist()
@@ -125,7 +125,7 @@ class PreciseSum:
         return list(total.entries())
 
     def direction(self, gradient: list[arb], bends: Bends) -> list[arb] | None:
-        """−H⁻¹·∇J, or None where this precision does not know that H is regular.
+        """−H⁻¹·∇J, or None if this precision cannot show that H is regular.
 
         With fewer scores than parameters, H⁻¹ = (I − Aᵀ(λI + WAAᵀ)⁻¹WA)/λ for H = λI + AᵀWA.
         """
@@ -180,7 +180,7 @@ class PreciseSum:
 def _step(
     sums: PreciseSum, point: list[arb], gradient: list[arb], bends: Bends
 ) -> list[arb] | None:
-    """The next point, at which J is certainly lower; None if this precision finds none."""
+    """The next point, where J is certainly lower; None if this precision finds none."""
     direction = sums.direction(gradient, bends)
     if direction is None:
         return None
@@ -221,6 +221,6 @@ def _diagonal(size: int, value: arb) -> arb_mat:
 
 
 def norm(vector: Sequence[arb]) -> arb:
-    """‖vector‖₂; a ball around a sum that may be 0 has no root of its own."""
+    """‖vector‖₂; also where the ball around the sum of squares contains 0."""
     total = sum((x * x for x in vector), arb(0))
     return total.sqrt() if total > 0 else arb(0).union(total.abs_upper().sqrt())

@@ -1,4 +1,4 @@
-"""Minima to any accuracy where there are corners: of losses, an ℓ1 norm or a domain.
+"""Minima to any accuracy with corners: of losses, of an ℓ1 norm or of a domain.
 
 Each corner is a loss of two straight lines on a row of its own. An ℓ1 norm has the rows eⱼ, slopes
 ±lasso and a corner at 0; the bound θⱼ ≤ u has the row eⱼ, slopes 0 and M and a corner at u: for M
@@ -65,7 +65,7 @@ def minimize_corners_precisely(
     start: Floats,
     distance: float,
 ) -> tuple[list[arb], float]:
-    """A point within `distance` of the minimum on the domain, and a bound on how far it is."""
+    """A point of the domain within `distance` of the minimum, and a bound on its distance."""
     search = _Search(problem, linear, start.tolist(), distance * min(distance, 1.0) * 2.0**-20)
     width, steep, bits = 1.0, _steepest(problem, data, linear), _FIRST_BITS
     while True:
@@ -79,7 +79,7 @@ def minimize_corners_precisely(
 
 @dataclass(slots=True)
 class _Search:
-    """Where it stands, and how near the minima of rounded sums it goes."""
+    """The current point of the search, and the width to which corners are smoothed."""
 
     problem: "Problem"
     linear: Floats
@@ -88,7 +88,7 @@ class _Search:
     wider: Sequence[arb] | None = None  # the minimum at the last width
 
     def tried(self, terms: list[LossTerm]) -> Iterator[tuple[list[arb], float]]:
-        """Points of the domain with their bounds: for the ridge λ, and on a ball for λ + μ.
+        """Points of the domain with error bounds, for the ridge λ and (on a ball) for λ + μ.
 
         μ is bisected where the minimum leaves the ball: ‖θ‖ falls as μ grows, and is at most
         ‖∇J(0)‖/(λ + μ).
@@ -109,7 +109,7 @@ class _Search:
         return bool(norm([arb(x) for x in self.point]) > domain.radius)
 
     def _one(self, sums: PreciseSum) -> tuple[list[arb], float]:
-        """The better of the rounded minimum and of where it tends to as the width falls to 0."""
+        """The better of the smoothed minimum and its extrapolation to width 0."""
         point, _ = minimize_precisely(sums, self.point, distance=self.aim)
         self.point, known = point, self.wider
         options = [point]
@@ -126,7 +126,7 @@ class _Search:
         return inside, float_above((2 * gap / ball(self.problem.ridge)).upper().sqrt())
 
     def narrow(self) -> None:
-        """Begin the next width where this one and the last point to."""
+        """Begin the next width at the point extrapolated from the last two."""
         now = [arb(x) for x in self.point]
         if self.wider is not None:
             pairs = zip(now, self.wider, strict=True)
@@ -135,7 +135,7 @@ class _Search:
 
 
 def _steepest(problem: "Problem", data: tuple[Floats, Floats], linear: Floats) -> float:
-    """A start for M: what the gradient may be at some point of the domain; doubled as needed."""
+    """A first value for M, a bound on the gradient over the domain; doubled as needed."""
     features, labels = data
     middle = problem.domain.project(np.zeros(features.shape[1]))
     slopes = problem.loss.slopes(features @ middle, labels)
@@ -167,7 +167,7 @@ def _terms(
 
 
 def _moved(domain: Domain, point: Sequence[arb]) -> list[arb]:
-    """The point moved into the domain: balls that hold one point of it."""
+    """The point projected to the domain: balls that contain one point of it."""
     if isinstance(domain, Ball):
         length = norm(point)
         if length <= domain.radius:
@@ -190,7 +190,7 @@ def _gap(
     point: Sequence[arb],
     inside: Sequence[arb],
 ) -> arb:
-    """The duality gap of the point in the domain and the slopes at the other one."""
+    """The duality gap between the point in the domain and the slopes at the other point."""
     total, slopes = arb(0), []
     there = [s for _, s, _ in sums.scores(inside)]
     for (loss, scores, label), moved in zip(sums.scores(point), there, strict=True):

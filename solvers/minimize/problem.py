@@ -1,4 +1,4 @@
-"""Regularized empirical risk minimization: the problem, its solution and its certificate.
+"""Regularized empirical risk minimization: the problem, and its certified solution.
 
 A `Problem` is a loss under declared bounds, a regularizer and a domain. `minimize` finds the
 minimum for one dataset and many linear parts, by the method that suits the problem, and returns
@@ -47,7 +47,7 @@ _CORNER_AIM = 1e-6  # over the ridge: how near corner losses are solved if nothi
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Minima (B, d), a bound on each one's distance from the exact one, and the certificate."""
+    """Minima (B, d), bounds on their distances from the exact ones, and the certificate."""
 
     points: Floats
     distances: Floats
@@ -55,7 +55,7 @@ class Solution:
     gradients: Floats | None = None
 
     def within(self, distance: float) -> "Solution":
-        """The solution, if every point is certified to be that near its minimum; raise otherwise.
+        """Return the solution if every point is certified to be this near its minimum; else raise.
 
         How near it is depends on the data and is not said; `Problem.minimize` with `within` never
         gets here.
@@ -68,7 +68,7 @@ class Solution:
         return self
 
     def in_units(self, unit: float) -> "Solution":
-        """The same for θ/unit, a power of two."""
+        """The same solution for θ/unit, with unit a power of two."""
         gradients = None if self.gradients is None else self.gradients * unit
         return _solution(self.points / unit, self.distances / unit, gradients)
 
@@ -98,7 +98,7 @@ class Problem:
 
     @property
     def plain(self) -> bool:
-        """Whether the domain is the whole space and the penalty a ridge alone."""
+        """Whether the domain is the whole space and the penalty only a ridge."""
         return isinstance(self.domain, WholeSpace) and not self.regularizer.lasso
 
     @property
@@ -107,11 +107,11 @@ class Problem:
         return self.regularizer.ridge
 
     def lipschitz(self, dimension: int | None = None) -> float:
-        """L, for one record, on the domain."""
+        """L: a bound on one record's gradient norm, on the domain."""
         return self.loss.lipschitz(self.bounds, self.domain, dimension)
 
     def prepare(self, data: Data, *, clip: bool = False) -> tuple[Floats, Floats]:
-        """Features and labels as floats that obey the bounds; or refuse."""
+        """Features and labels as floats that obey the bounds; raise if they do not."""
         if isinstance(data, Chunks):
             raise NotSupported("data in chunks must be gathered() for this")
         if not isinstance(data, tuple) or len(data) != 2:
@@ -126,7 +126,7 @@ class Problem:
         return features, labels
 
     def prepared(self, data: Data) -> tuple[Floats, Floats] | Chunks:
-        """As `prepare`; of data in chunks, chunks that obey the bounds."""
+        """As `prepare`; data in chunks become chunks that obey the bounds."""
         if not isinstance(data, Chunks):
             return self.prepare(data)
         if not self.plain or not self.loss.smooth:
@@ -139,11 +139,11 @@ class Problem:
         return found
 
     def parameters(self, data: tuple[Floats, Floats] | Chunks) -> int:
-        """The number of parameters for prepared data."""
+        """The number of parameters for data that were prepared."""
         return self.size(data if isinstance(data, Chunks) else data[0])
 
     def size(self, features: Floats | Chunks) -> int:
-        """The number of parameters: one a feature, or one a feature and class."""
+        """The number of parameters: one per feature, or one per feature and class."""
         return int(features.shape[1]) * classes_of(self.loss)
 
     def risk(self, points: ArrayLike, data: Data) -> Floats:
@@ -188,7 +188,7 @@ class Problem:
         solver: Solver = "auto",
         within: float | None = None,
     ) -> Solution:
-        """As `minimize`, of data that `prepared` gave."""
+        """As `minimize`, for data that come from `prepared`."""
         check_member("solver", solver, ("auto", "conic"))
         if within is not None:
             check_positive("within", within)
@@ -224,13 +224,13 @@ class Problem:
 
     @property
     def _unit(self) -> float:
-        """The power of two below the norm bound, by which scaling is exact; 1 on a simplex."""
+        """The power of two below the norm bound, as scaling by it is exact; 1 on a simplex."""
         if isinstance(self.domain, Simplex):
             return 1.0
         return math.ldexp(1.0, math.frexp(float(self.bounds.norm))[1] - 1)
 
     def in_units(self, unit: float) -> "Problem":
-        """The problem for x/unit and θ·unit: scores, and so losses, are the same."""
+        """The problem for x/unit and θ·unit, which has the same scores and losses."""
         return replace(
             self,
             bounds=replace(self.bounds, norm=float(self.bounds.norm) / unit),
@@ -245,7 +245,7 @@ class Problem:
         solver: Solver,
         aim: float | None,
     ) -> Solution:
-        """In floats, and then precisely where that is not within `aim`.
+        """Solve in floats; where that is not certified to be within `aim`, solve precisely.
 
         What floats cannot settle of data in chunks is read into memory.
         """
@@ -298,7 +298,7 @@ class Problem:
         return _solution(points, distances, None)
 
     def _passes(self, objective: ChunkedObjective, parts: Floats, aim: float | None) -> Solution:
-        """By passes over data in chunks, one linear part after the other."""
+        """Solve by passes over chunked data, one linear part after the other."""
         tolerance = newton.TOLERANCE if aim is None else self.ridge * aim / 8.0
         points = np.array([objective.minimize(b, tolerance=tolerance) for b in parts])
         bounds = np.array(
@@ -320,7 +320,7 @@ class Problem:
     def _precise(
         self, data: tuple[Floats, Floats], b: Floats, start: Floats, aim: float, limit: float
     ) -> tuple[Floats, float]:
-        """A float point within `aim` of the minimum, both cut to ±limit; and how near it is."""
+        """A float point within `aim` of the minimum (both clipped to ±limit), and its distance."""
         if self.plain and self.loss.smooth:
             sums = PreciseSum([LossTerm(self.loss, *data)], self.ridge, b.tolist())
             found, bound = minimize_precisely(sums, start.tolist(), distance=aim)
@@ -336,7 +336,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class _InUnits:
-    """Features over a power of two."""
+    """Divides features by a power of two."""
 
     unit: float
 

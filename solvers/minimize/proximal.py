@@ -111,7 +111,7 @@ class _Batch:
         return result
 
     def _model_minimum(self, points: Floats, gradients: Floats, hessians: Floats) -> Floats:
-        """The minimum of ⟨g, θ − point⟩ + (θ − point)ᵀH(θ − point)/2 and the rest, accelerated."""
+        """The minimum of the quadratic model plus the penalty, by accelerated proximal steps."""
         values: Floats = np.linalg.eigvalsh(hessians).astype(np.float64, copy=False)
         high, low = values[:, -1:] * (1.0 + 1e-9), np.maximum(values[:, :1], self.objective.ridge)
         ratio = np.sqrt(low / high)

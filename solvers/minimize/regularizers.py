@@ -1,4 +1,4 @@
-"""What is added to the losses: ridge, ℓ1, both, or nothing. Weights are for the *sum* of losses."""
+"""Penalties: ridge, ℓ1, both, or none. Weights are relative to the *sum* of losses."""
 
 import math
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Regularizer:
 
     @property
     def ridge(self) -> float:
-        """The strong convexity that it adds."""
+        """The strong convexity that the penalty adds."""
         return 0.0
 
     @property
@@ -119,4 +119,4 @@ class ElasticNet(Regularizer):
 
 @dataclass(frozen=True, slots=True)
 class NoRegularizer(Regularizer):
-    """Nothing is added."""
+    """No penalty."""

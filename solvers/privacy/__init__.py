@@ -1,1 +1,1 @@
-"""What private learning costs: rules, noise and the theorems that they rest on."""
+"""The privacy of solvers: rules, noise, and the theorems behind their claims."""

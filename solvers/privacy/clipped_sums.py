@@ -1,4 +1,4 @@
-"""Sums of clipped gradients whose sensitivity holds for the floats that are computed.
+"""Sums of clipped gradients, with a sensitivity that holds for the computed floats.
 
 In floats a sum depends on its order, and an inner product on how a library splits it, so one
 record more could move the others' share by rounding errors that no theorem charges for. Here
@@ -37,7 +37,7 @@ _CELLS = 1 << 16  # scores per pass, so that they stay in cache
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClippedSums:
-    """Sums of clipped gradients, exact for the floats that are computed.
+    """Sums of clipped gradients, computed exactly, so that their sensitivity has no rounding error.
 
     Σᵢ gᵢ(θ) over records, gᵢ = f′(⟨θ, xᵢ⟩; yᵢ)·xᵢ scaled down to length at most `clip`.
 
@@ -64,7 +64,7 @@ class ClippedSums:
         norm: float,
         clip: float,
     ) -> "ClippedSums":
-        """For rows of length at most `norm`."""
+        """Sums for rows of norm at most `norm`."""
         check_positive("clip", clip)
         rows, labels = data
         feature = ceil_log2(norm) - _FEATURE_BITS
@@ -88,7 +88,7 @@ class ClippedSums:
 
     @property
     def classes(self) -> int:
-        """The number of scores a record has."""
+        """The number of scores per record."""
         return classes_of(self.loss)
 
     @property
@@ -96,7 +96,7 @@ class ClippedSums:
         return int(self.rows.shape[1]) * self.classes
 
     def total(self, parameters: Floats, chosen: NDArray[np.bool_] | None = None) -> Wholes:
-        """The sum for each row of `parameters` (m, d), in units; over the `chosen` (m, n) only."""
+        """The sum for each row of `parameters` (m, d), in units; only over the `chosen` (m, n)."""
         rounded = self._rounded(parameters)
         result = exact_zeros((len(rounded), self.dimension), self.records)
         for start in range(0, self.records, _BLOCK):
@@ -109,7 +109,7 @@ class ClippedSums:
         return result
 
     def total_of_batches(self, parameters: Floats, batches: Ints) -> Wholes:
-        """The sum for each row of `parameters` over its row of record numbers in `batches`."""
+        """The sum for each row of `parameters`, over the record numbers in its row of `batches`."""
         rounded = self._rounded(parameters)
         result = exact_zeros((len(rounded), self.dimension), batches.shape[1])
         for part in _slices(batches.shape[1], _BLOCK):
@@ -146,7 +146,7 @@ class ClippedSums:
         return whole
 
     def _clipped(self, scores: Floats, labels: Floats, limits: Floats) -> Floats:
-        """The slopes in whole units; to nearest, so without bias, and within whole limits."""
+        """The slopes in whole units, clipped; rounded to nearest, so without bias."""
         slopes = self.loss.slopes(scores, labels)
         slopes *= math.ldexp(1.0, self.feature_exponent - self.exponent)
         np.clip(slopes, -limits, limits, out=slopes)
@@ -154,7 +154,7 @@ class ClippedSums:
         return slopes
 
     def _clipped_vectors(self, scores: Floats, labels: Floats, limits: Floats) -> Floats:
-        """Vectors of slopes in whole units; towards zero, so that none becomes longer."""
+        """Vectors of slopes in whole units, rounded towards zero, so that none becomes longer."""
         slopes = self.loss.slopes(scores, labels)
         slopes *= math.ldexp(1.0, self.feature_exponent - self.exponent)
         lengths = np.sqrt((slopes * slopes).sum(axis=-1))
@@ -163,7 +163,7 @@ class ClippedSums:
         return slopes
 
     def _rounded(self, parameters: Floats) -> Floats:
-        """Parameters in reverse units of the rows, cut off so that inner products are exact.
+        """Parameters rounded to a grid on which inner products with rows are exact.
 
         Each row becomes multiples of about 2^-31 of its length. It is public, and so is that.
         """
@@ -179,7 +179,7 @@ class ClippedSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BlockSum:
-    """The sum over one block of data in chunks: of all records, or of the chosen."""
+    """The sum over one block of chunked data: of all records, or of the chosen ones."""
 
     loss: Loss
     norm: float
@@ -193,7 +193,7 @@ class _BlockSum:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedSums:
-    """`ClippedSums` over data in chunks: the same whole numbers, however the data are cut."""
+    """`ClippedSums` over chunked data: exactly the same sums, wherever the chunks end."""
 
     loss: Loss
     chunks: Chunks
@@ -211,7 +211,7 @@ class ChunkedSums:
 
     @property
     def exponent(self) -> int:
-        """Of the unit of sums; that of `ClippedSums`."""
+        """The exponent of the unit of sums, as in `ClippedSums`."""
         return _exponent(self.clip)
 
     def total(self, parameters: Floats, chosen: NDArray[np.bool_] | None = None) -> Wholes:
@@ -226,7 +226,7 @@ def _exponent(clip: float) -> int:
 
 
 def exact_zeros(shape: int | tuple[int, ...], records: int) -> Wholes:
-    """Where to add up 41 bits a record without overflow, however many records there are.
+    """An array of zeros that can hold sums of 41 bits per record without overflow.
 
     How many there are may be private, so no number of them may be a reason to refuse.
     """

@@ -1,4 +1,4 @@
-"""Counts, sums and sums of squares of bounded features, released with noise once.
+"""One noisy release of counts, sums and sums of squares of bounded features.
 
 Features z in [−1, 1] are rounded towards zero to multiples of 2^-20, so that sums of z and of z²
 are exact. A record that is added or removed moves (z, z²) of each feature by at most 2 in ℓ1 and
@@ -30,7 +30,7 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedMoments:
-    """Σz, Σz² and the number of records, for features z in [−1, 1], with noise.
+    """One noisy release of Σz, Σz² and the number of records, for features z in [−1, 1].
 
     Laplace noise for PureDP budgets, Gaussian noise for others. Under REPLACE_ONE the number of
     records is public, and is returned as it is, unless there are several groups.
@@ -63,7 +63,7 @@ class BoundedMoments:
         return self.groups > 1 or self.relation is Relation.ADD_REMOVE
 
     def sensitivity(self, features: int) -> float:
-        """In ℓ1 for Laplace noise, else in ℓ2; not rounded down."""
+        """The ℓ1 sensitivity for Laplace noise, else the ℓ2 sensitivity; not rounded down."""
         moved = 1 if self.relation is Relation.ADD_REMOVE else 2  # records that come or go
         if self.kind == "laplace":
             whole = Fraction(moved * (2 * features + 1))
@@ -73,7 +73,7 @@ class BoundedMoments:
         return enclose(lambda: ball(squares).sqrt())[1]
 
     def noise(self, features: int) -> StepNoise:
-        """What is added to the sums."""
+        """The noise on the sums."""
         reach = self.sensitivity(features)
         return StepNoise(
             kind=self.kind,
@@ -98,7 +98,7 @@ class BoundedMoments:
         return total
 
     def grouped_sums(self, features: Floats, groups: Ints, weights: Floats | None = None) -> Wholes:
-        """The sums of each group, one after the other, in units of 2^-40; or 2^-60, with weights.
+        """The sums of each group in turn, in units of 2^-40, or of 2^-60 with weights.
 
         A weight u in [0, 1] is rounded down to a multiple of 2^-20, and u·(z, z², 1) counts.
         """
@@ -114,7 +114,7 @@ class BoundedMoments:
         *,
         rng: np.random.Generator,
     ) -> Floats:
-        """`size` releases (size, groups, 2d + 1), for features and the number of each's group.
+        """`size` releases (size, groups, 2d + 1), given the features and each record's group.
 
         Behind them there may be weights in [0, 1]: of two groups at least, which are all counted.
         Or chunks of features and numbers of groups.
@@ -139,7 +139,7 @@ class BoundedMoments:
         return self.sums(block[0])
 
     def sample(self, data: Floats | Chunks, size: int, *, rng: np.random.Generator) -> Floats:
-        """`size` releases (size, 2d + 1): sums, sums of squares, number of records."""
+        """`size` releases (size, 2d + 1): sums, sums of squares, and the number of records."""
         check_draw(size, rng)
         sums = data.total(self._features) if isinstance(data, Chunks) else self.sums(data)
         rows = np.tile(sums, (size, 1))
@@ -150,7 +150,7 @@ class BoundedMoments:
 
 
 def _weighted(features: Floats, weights: Floats) -> Wholes:
-    """Σu·z, Σu·z² and Σu in units of 2^-60, exactly: squares in two halves of 20 bits each."""
+    """Σu·z, Σu·z² and Σu, exact in units of 2^-60; squares are split into halves of 20 bits."""
     z = np.trunc(np.ldexp(np.clip(features, -1.0, 1.0), _BITS)).astype(np.int64)
     u = np.trunc(np.ldexp(np.clip(weights, 0.0, 1.0), _BITS)).astype(np.int64)
     upper, lower = (z * z) >> _BITS, (z * z) & ((1 << _BITS) - 1)
@@ -160,7 +160,7 @@ def _weighted(features: Floats, weights: Floats) -> Wholes:
 
 
 def _exact_sum(parts: Ints) -> Wholes:
-    """Sums over records of numbers of at most 41 bits, as Python's integers."""
+    """Sums over the records of numbers up to 41 bits, as Python integers."""
     total = np.zeros(parts.shape[1], np.object_)
     for start in range(0, len(parts), _BLOCK):
         total += parts[start : start + _BLOCK].sum(axis=0).astype(np.object_)

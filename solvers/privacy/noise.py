@@ -1,4 +1,4 @@
-"""The noise that solvers draw, Gaussian or of density ∝ exp(−‖z‖/b), and how much a budget needs.
+"""Noise for solvers, Gaussian or of density ∝ exp(−‖z‖/b), and how much a budget needs.
 
 `StepNoise` is for sums that are whole multiples of a power of two: the same grid as in
 `dpverify.mechanisms`, but for many answers at once, one noise each, and for answers that are exact
@@ -55,7 +55,7 @@ _FINE = {"gaussian": 20, "norm": 17, "laplace": 20}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepNoise:
-    """Noise on the sum of one step, many answers at once.
+    """The noise on the sum of one step, for many answers at once.
 
     Noise of standard deviation `scale` a coordinate (gaussian) or density ∝ exp(−‖z‖/scale).
 
@@ -77,7 +77,7 @@ class StepNoise:
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """What a claim rests on if it is drawn this way."""
+        """What a claim assumes if the noise is drawn this way."""
         if self.arithmetic == "real":
             return (REAL_ARITHMETIC,)
         return (RANDOM_BITS, *(law.assumption for law in self._laws))
@@ -89,12 +89,12 @@ class StepNoise:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation a coordinate: σ, √(d + 1)·b or √2·b, but for rounding."""
+        """The standard deviation per coordinate, σ, √(d + 1)·b or √2·b, up to rounding."""
         squares = {"gaussian": 1, "norm": self.dimension + 1, "laplace": 2}[self.kind]
         return float(self.scale) * math.sqrt(squares)
 
     def release(self, sums: Wholes, exponent: int, rng: np.random.Generator) -> Floats:
-        """Each row of `sums`·2^exponent (m, d), with noise of its own."""
+        """Each row of `sums`·2^exponent (m, d), with independent noise."""
         if self.arithmetic == "real":
             answers = np.ldexp(sums.astype(np.float64), exponent)
             return answers + self._real(len(sums), rng)
@@ -129,7 +129,7 @@ class StepNoise:
 
     @property
     def _independent(self) -> bool:
-        """Whether the coordinates are."""
+        """Whether the coordinates of the noise are independent."""
         return self.kind != "norm" or self.dimension == 1
 
     @property
@@ -140,7 +140,7 @@ class StepNoise:
 
     @property
     def _plain(self) -> NormMechanism:
-        """The noise that is not Gaussian, in real arithmetic."""
+        """The mechanism for noise that is not Gaussian, in real arithmetic."""
         norm = 1.0 if self.kind == "laplace" else 2.0
         return NormMechanism(scale=self.scale, norm=norm, arithmetic="real")
 
@@ -156,7 +156,7 @@ class StepNoise:
         )
 
     def _steps(self, sums: Wholes, exponent: int) -> Ints:
-        """⌊sum/step + 1/2⌋, exactly; held within ±2^61, which moves no two of them apart."""
+        """⌊sum/step + 1/2⌋, exactly, clipped to ±2^61, which never increases a distance."""
         shift = self._grid.grid.exponent - exponent
         if shift < 0:
             raise InvalidParameter(
@@ -195,7 +195,7 @@ _LONG = 1000  # coordinates beyond which they hardly ever are
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearNoise:
-    """The random linear part of objective perturbation.
+    """The random linear part b of objective perturbation.
 
     b ~ N(0, scale²·I) if `gaussian`, else with density ∝ e^(−‖b‖/scale).
     """
@@ -205,7 +205,7 @@ class LinearNoise:
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """What drawing it on a grid rests on."""
+        """What is assumed if b is drawn on a grid."""
         laws = [HALF_NORMAL] if self.gaussian else [EXPONENTIAL, direction_law(2.0)]
         return (RANDOM_BITS, *(law.assumption for law in laws))
 
@@ -215,11 +215,11 @@ class LinearNoise:
         return math.frexp(self.scale)[1] - 1 - fine
 
     def rounding(self, dimension: int) -> float:
-        """How far, at most, a draw on the grid is from an ideal one: √d/2 steps."""
+        """The largest distance of a draw on the grid from an ideal one: √d/2 steps."""
         return 0.5000001 * math.sqrt(dimension) * 2.0**self._exponent
 
     def draw(self, size: int, dimension: int, rng: np.random.Generator) -> Floats:
-        """`size` vectors, as multiples of the step."""
+        """`size` vectors, as integer multiples of the step."""
         steps = self.scale * 2.0**-self._exponent  # exact: a power of two
         drawn: Ints
         if self.gaussian:
@@ -229,7 +229,7 @@ class LinearNoise:
         return np.ldexp(drawn.astype(np.float64), self._exponent)
 
     def draw_real(self, size: int, dimension: int, rng: np.random.Generator) -> Floats:
-        """`size` vectors of plain floats, fast: for simulation."""
+        """`size` vectors of ordinary floats, fast; for simulation only."""
         directions = rng.standard_normal((size, dimension))
         if self.gaussian:
             return self.scale * directions
@@ -255,7 +255,7 @@ class LinearNoise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastNoise:
-    """Noise that hides how far points are from exact minima.
+    """Noise that hides the distance of computed points from exact minima.
 
     Noise on the grid for points that are off by at most `error`: sensitivity 2·error.
 
@@ -273,12 +273,12 @@ class LastNoise:
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """What drawing it rests on."""
+        """What is assumed if it is drawn."""
         laws = [HALF_NORMAL] if self.gaussian else [EXPONENTIAL, direction_law(2.0)]
         return (RANDOM_BITS, *(law.assumption for law in laws))
 
     def release(self, points: Floats, rng: np.random.Generator) -> Floats:
-        """Each of the points (B, d) with noise of its own."""
+        """The points (B, d), each with independent noise."""
         size, dimension = points.shape
         by_one = not self.gaussian and dimension > _LONG
         sensitivity = 2.0 * self.error
@@ -311,14 +311,14 @@ def norm_steps(scale: float, size: int, dimension: int, rng: np.random.Generator
 
 
 def kind_of(budget: object) -> Kind:
-    """Norm noise keeps a pure budget, Gaussian noise every other."""
+    """The kind of noise for a budget: norm noise for pure DP, else Gaussian."""
     return "norm" if isinstance(budget, PureDP) else "gaussian"
 
 
 def release_claim(
     budget: Budget, relation: Relation, kind: Kind, *, arithmetic: Arithmetic = "grid"
 ) -> Claim:
-    """The claim of one release of sums, with noise of that kind that the budget was asked for."""
+    """The claim of one noisy release of sums, for the budget that the noise was made for."""
     noise = StepNoise(kind=kind, scale=1.0, sensitivity=1.0, dimension=2, arithmetic=arithmetic)
     theorem, assumes = _THEOREMS[kind], noise.assumes
     if isinstance(budget, ZeroConcentratedDP):
@@ -327,7 +327,7 @@ def release_claim(
 
 
 def composition_of(budget: Budget) -> Theorem:
-    """What adds up the steps of an algorithm that shares a budget out evenly among them."""
+    """The composition theorem for an algorithm whose steps share a budget evenly."""
     match budget:
         case PureDP():
             return BASIC_COMPOSITION
@@ -338,7 +338,7 @@ def composition_of(budget: Budget) -> Theorem:
 
 
 def check_budget(budget: object) -> None:
-    """Refuse a budget that no noise meets, or that every noise meets."""
+    """Raise for a budget that no noise meets, or that any noise meets."""
     match budget:
         case ApproxDP(delta=0.0):
             raise InvalidParameter(
@@ -362,7 +362,7 @@ def check_budget(budget: object) -> None:
 
 @lru_cache(maxsize=256)
 def noise_ratio(budget: Budget, steps: int) -> float:
-    """The scale of each step's noise over its sensitivity, not rounded down.
+    """The noise scale of each step divided by its sensitivity, not rounded down.
 
     ε/k a step for pure budgets; μ/√k a step otherwise, with ρ = μ²/2 for zCDP.
 
@@ -383,7 +383,7 @@ def noise_ratio(budget: Budget, steps: int) -> float:
 
 @lru_cache(maxsize=256)
 def _gaussian_ratio(budget: ApproxDP) -> float:
-    """1/μ for the largest μ whose profile meets the budget; the relation plays no part."""
+    """1/μ for the largest μ whose profile meets the budget; the same for both relations."""
     return calibrate(
         lambda ratio: Gaussian(sigma=ratio), budget=budget, relation=Relation.ADD_REMOVE
     )

@@ -1,4 +1,4 @@
-"""The formulas of objective perturbation, on balls: what a rule charges, rounded up.
+"""The privacy formulas of objective perturbation in ball arithmetic, rounded up.
 
 L and β are the Lipschitz and smoothness constants of one record's loss, λ the ridge, σ or τ the
 noise. For the logistic loss R is the bound on ‖x‖ and κ = R²/λ. `last` is the μ of a Gaussian noise
@@ -36,7 +36,7 @@ _CUTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constants:
-    """What the formulas know of a problem.
+    """The constants of a problem that the formulas use.
 
     `classes` is 2 for losses of one score, whose slope has two extremes, and K for softmax, whose
     slope is a mixture of K vectors.
@@ -50,11 +50,11 @@ class Constants:
 
     @property
     def corners(self) -> int:
-        """How many extremes the slope has that are not 0."""
+        """How many of the slope's two extremes are not 0."""
         return self.classes - 1
 
     def determinant(self) -> arb:
-        """ln(1 + β/λ); for softmax (K − 1)·ln(1 + 2β/(Kλ)).
+        """ln(1 + β/λ), the cost of the determinant; for softmax (K − 1)·ln(1 + 2β/(Kλ)).
 
         [proofs/determinant_ratio.py, proofs/objective_perturbation_softmax.py]
         """
@@ -64,7 +64,7 @@ class Constants:
         return (1 + ratio).log()
 
     def least_ridge(self, epsilon: float) -> float:
-        """The λ, about, whose determinant alone costs ε."""
+        """Roughly the λ at which the determinant alone costs ε."""
         if self.softmax:
             share = 2.0 * self.smoothness / self.classes
             return share / math.expm1(epsilon / self.corners)
@@ -103,7 +103,7 @@ def logistic_epsilon(*, norm: float, ridge: float, scale: float, replaced: bool)
 def one_sided_delta(
     constants: Constants, sigma: float, epsilon: float, *, last: float = 0.0
 ) -> float:
-    """δ for losses whose slope has one sign, or softmax, where a record is added or removed.
+    """δ under ADD_REMOVE, for softmax and for losses whose slope has one sign.
 
     H(ε̃, L/σ) a corner, for ε̃ = ε − determinant ≥ 0; beyond, no more than 1 is claimed.
     """
@@ -119,7 +119,7 @@ def one_sided_delta(
 def two_sided_delta(
     constants: Constants, sigma: float, epsilon: float, *, published: bool
 ) -> float:
-    """δ for losses whose slope has both signs, where a record is added or removed.
+    """δ under ADD_REMOVE, for losses whose slope has both signs.
 
     2·H(ε̃, L/σ), or 1 − e^ε̂ + 2·e^ε̂·H(L²/(2σ²), L/σ) where ε̂ = ε̃ − L²/(2σ²) < 0.
 
@@ -147,7 +147,7 @@ def united_delta(
     norm: float | None = None,
     last: float = 0.0,
 ) -> float:
-    """δ for losses whose slope has one sign, or softmax, where a record is replaced.
+    """δ under REPLACE_ONE, for softmax and for losses whose slope has one sign.
 
     The sum over cuts 0 = p₀ < … < 1 and q = pⱼ, 1 + pⱼ of H(ε − lⱼ, qL/σ); the best of a few.
 
@@ -195,7 +195,7 @@ def _united(
 
 
 def rayleigh_delta(constants: Constants, sigma: float, epsilon: float) -> float:
-    """δ for losses whose slope has both signs, where a record is replaced.
+    """δ under REPLACE_ONE, for losses whose slope has both signs.
 
     (1 − e^c)₊ + a·e^ε̃·√(2π)·Φ(−a − max(c/a, 0)) for a = 2L/σ and c = ε̃ − a²/2.
     """
@@ -209,7 +209,7 @@ def rayleigh_delta(constants: Constants, sigma: float, epsilon: float) -> float:
 
 
 def kifer_delta(constants: Constants, sigma: float, epsilon: float) -> float:
-    """δ by the rule of Kifer, Smith and Thakurta.
+    """δ by the theorem of Kifer, Smith and Thakurta.
 
     The δ for which σ = L·√(8·ln(2/δ) + 4ε)/ε; 1 if λ < 2β/ε.
     """
@@ -241,7 +241,7 @@ class LogisticProfile:
     bend: float
 
     def losses(self, u: Floats, cells: int) -> Floats:
-        """An upper bound on PL at each u, in floats, their rounding included.
+        """An upper bound on the privacy loss PL at each u, in floats, rounding included.
 
         The quadratic part is convex in p, so over a cell it is at most its chord; the logarithm
         exceeds its chord by at most h²/8 times its largest −(ln g)″ there, which is
@@ -261,7 +261,7 @@ class LogisticProfile:
         return bound
 
     def estimate(self, epsilon: float, *, last: float = 0.0) -> float:
-        """δ in plain floats, with few nodes: to search with."""
+        """δ in plain floats with few nodes, used for searching."""
         if last > 0.0:
             return self._followed_estimate(epsilon, last)
         nodes, values = self._chords(epsilon, *_COARSE)
@@ -274,7 +274,7 @@ class LogisticProfile:
         return 1.0 if math.isnan(total) else float(min(1.0, max(0.0, total)))
 
     def delta(self, epsilon: float, *, last: float = 0.0) -> float:
-        """A δ that is certainly large enough at ε, and nearly the integral.
+        """A rigorous upper bound on δ at ε, close to the integral.
 
         With a last Gaussian noise of μ = `last` it bounds E H(ε − PL(u), μ), by upper sums.
         """
@@ -288,7 +288,7 @@ class LogisticProfile:
             return probability_above(total)
 
     def _steps(self, epsilon: float, last: float, cells: int) -> tuple[Floats, Floats]:
-        """Nodes around where PL reaches ε, a few μ before it on, and upper bounds on PL there."""
+        """Nodes around the u where PL reaches ε, and upper bounds on PL there."""
         start = self._start(epsilon - last * (10.0 + last), cells)
         reach = math.sqrt(start**2 + _REACH) - start
         nodes = start + reach * np.linspace(0.0, 1.0, _STEPS + 1)
@@ -314,14 +314,14 @@ class LogisticProfile:
             return probability_above(total)
 
     def _chords(self, epsilon: float, count: int, cells: int) -> tuple[Floats, Floats]:
-        """Nodes from where PL reaches ε, and values there that are above PL and ε."""
+        """Nodes from the u where PL reaches ε, with values above both PL and ε."""
         start = self._start(epsilon, cells)
         reach = math.sqrt(start**2 + _REACH) - start
         nodes = start + reach * np.linspace(0.0, 1.0, count + 1)
         return nodes, np.maximum(self.losses(nodes, cells), epsilon)
 
     def _start(self, epsilon: float, cells: int) -> float:
-        """A u at which PL is about ε; any u is allowed, as the mass below it is counted."""
+        """A u where PL is about ε; any u is valid, as the mass below it is counted."""
         low, high = _LOWEST, max(1.0, 2.0 * (abs(epsilon) + 1.0) / self.shift)
         for _ in range(6):
             grid = np.linspace(low, high, 33)

@@ -1,4 +1,4 @@
-"""What objective perturbation costs: its privacy rules, published and tight, and their inverses.
+"""The cost of objective perturbation: published and tight privacy rules, and their inverses.
 
 J(θ) = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩ for generalized linear losses, L and β their Lipschitz and smoothness
 constants, λ the ridge. The tight rules are the default; each names the theorem that proves it. The
@@ -44,7 +44,7 @@ from solvers.privacy.objective_deltas import (
 
 
 class ObjectiveRule(Enum):
-    """Which theorem charges for the noise."""
+    """Which theorem gives the cost of the noise."""
 
     TIGHT = "tight"
     PUBLISHED = "published"  # Chaudhuri et al. (pure), Redberg et al. (Gaussian)
@@ -53,7 +53,7 @@ class ObjectiveRule(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """What a rule grants, the theorem it follows from, and what that rests on."""
+    """The guarantee that a rule gives, its theorem, and its assumptions."""
 
     guarantee: PureDP | ApproxDP
     theorem: Theorem
@@ -62,7 +62,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the privacy of objective perturbation depends on, beside the noise.
+    """What the privacy of objective perturbation depends on besides the noise.
 
     All that privacy depends on beside the noise.
 
@@ -130,11 +130,11 @@ class Setting:
 
     @property
     def unavoidable(self) -> float:
-        """The log determinant ratio: what ε tends to as the noise grows, under the tight rules."""
+        """The log determinant ratio: the limit of ε for large noise, under the tight rules."""
         return enclose(self.constants.determinant)[1]
 
     def grounds(self, *, gaussian: bool) -> tuple[Theorem, tuple[str, ...]]:
-        """The theorem that charges for the noise, and what its evaluation assumes."""
+        """The theorem behind the cost of the noise, and what evaluating it assumes."""
         logistic = isinstance(self.loss.core, Logistic)
         if classes_of(self.loss) > 1:
             if self.rule is not ObjectiveRule.TIGHT:
@@ -157,7 +157,7 @@ class Setting:
 
     @plain_arguments
     def pure(self, scale: float) -> Charge:
-        """What noise of density ∝ e^(−‖b‖/scale) costs."""
+        """The guarantee of noise with density ∝ e^(−‖b‖/scale)."""
         check_positive("scale", scale)
         theorem, assumes = self.grounds(gaussian=False)
         if theorem is theorems.OBJECTIVE_PERTURBATION_LOGISTIC:
@@ -177,7 +177,7 @@ class Setting:
 
     @plain_arguments
     def gaussian(self, sigma: float, epsilon: float, *, last: float = 0.0) -> Charge:
-        """The δ of noise N(0, σ²I) at ε: certainly large enough.
+        """An upper bound on the δ of noise N(0, σ²I) at ε.
 
         `last` is the μ of a Gaussian noise on the minimum, which hides a solver's error; tight
         rules for losses of one side charge both at once. [Theorem approximate-minimum-gaussian]
@@ -212,7 +212,7 @@ class Setting:
 
     @property
     def _one_sided(self) -> bool:
-        """Whether a record's slope is a mixture of 0 and vectors that do not depend on θ."""
+        """Whether a record's slope is a mixture of 0 and vectors independent of θ."""
         return self.loss.monotone or classes_of(self.loss) > 1
 
     def _replaced_delta(self, sigma: float, epsilon: float, last: float) -> float:
@@ -233,7 +233,7 @@ class Setting:
             )
 
     def pure_noise(self, budget: PureDP) -> float:
-        """The smallest scale, up to 1e-9 of it, with which `pure` stays within the budget."""
+        """The smallest scale, to within 1e-9, for which `pure` stays within the budget."""
         self._feasible(budget.epsilon, 0.0)
         return least_noise(
             estimate=lambda scale: self.pure(scale).guarantee.epsilon - budget.epsilon,
@@ -243,7 +243,7 @@ class Setting:
         )
 
     def gaussian_noise(self, budget: ApproxDP, *, tie: float = 0.0) -> float:
-        """The smallest σ, up to the accuracy of the rule, with which `gaussian` stays within.
+        """The smallest σ, as far as the rule can tell, with which `gaussian` keeps the budget.
 
         With `tie` there is a last noise of μ = tie·L/σ.
         """
@@ -271,7 +271,7 @@ class Setting:
         )
 
     def _feasible(self, epsilon: float, delta: float) -> None:
-        """Refuse a budget that no noise can meet with this ridge, and say which ridge would do."""
+        """Raise for a budget that no noise meets with this ridge, and name one that would do."""
         if not 0.0 < epsilon < math.inf:
             raise InvalidParameter(
                 f"epsilon={epsilon!r} must be positive and finite for objective perturbation"
@@ -296,7 +296,7 @@ def least_noise(
     first: float,
     what: str,
 ) -> float:
-    """A noise scale with `meets(scale)`, as small as `estimate` can tell.
+    """A noise scale for which `meets(scale)` holds, nearly the smallest by `estimate`.
 
     `estimate` is positive below the scale that is wanted and at most 0 above; it may be off a
     little. `meets` decides: from the estimate's root the scale grows until it says so.
@@ -323,5 +323,5 @@ def least_noise(
             return scale
         scale, step = scale * (1.0 + step), 2.0 * step
     raise InvalidParameter(
-        f"{what} must be larger: that noise of about {scale:g} meets it cannot be certified"
+        f"{what} must be larger: noise of about {scale:g} seems enough, but that is not certain"
     )

@@ -1,4 +1,4 @@
-"""Mechanisms that are one noisy release of exact sums, and the matrices among those sums.
+"""Mechanisms that release exact sums once with noise, and symmetric matrices among the sums.
 
 Rows are rounded towards zero to whole multiples of a power of two, 20 bits each, so that sums of
 products of their entries are exact, whatever the order. A symmetric matrix is packed into its
@@ -28,7 +28,7 @@ _STRETCH = 181 / 128
 
 
 class Claiming(Protocol):
-    """Whatever says what it costs."""
+    """Anything that states a claim."""
 
     @property
     def claim(self) -> Claim: ...
@@ -45,11 +45,11 @@ class OneRelease(ABC, Generic[Given]):
 
     @abstractmethod
     def noise_for(self, count: int) -> StepNoise:
-        """What is added to that many sums."""
+        """The noise for that many sums."""
 
     @abstractmethod
     def sums(self, data: Given) -> tuple[Wholes, int]:
-        """The sums of the data, exactly, as multiples of 2^exponent; or refuse the data."""
+        """The exact sums of the data, in multiples of 2^exponent; raise for data beyond bounds."""
 
     def sample(self, data: Given, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent releases: an array (size, sums)."""
@@ -58,7 +58,7 @@ class OneRelease(ABC, Generic[Given]):
         return self.noise_for(len(sums)).release(np.tile(sums, (size, 1)), exponent, rng)
 
     def log_density(self, outputs: ArrayLike, data: Given) -> Floats:
-        """For each output, its log probability (grid) or log density (real).
+        """The log probability (grid) or log density (real) of each output.
 
         Norm noise on the grid has no formula in two or more dimensions: there it is the log density
         at the middle of the output's cell (`StepNoise.log_density`).
@@ -73,18 +73,18 @@ class OneRelease(ABC, Generic[Given]):
 
 
 def row_exponent(norm: float) -> int:
-    """Of the unit of rows no longer than `norm`: their entries then have at most 20 bits."""
+    """The exponent of the unit for rows no longer than `norm`; entries get at most 20 bits."""
     return math.frexp(norm)[1] - _BITS
 
 
 def in_units(rows: Floats, exponent: int) -> Floats:
-    """Rows as whole numbers of units; towards zero, so that no record becomes longer."""
+    """Rows in whole units, rounded towards zero, so that no record becomes longer."""
     whole: Floats = np.trunc(np.ldexp(rows, -exponent))
     return whole
 
 
 def exact_products(left: Floats, right: Floats) -> Wholes:
-    """Σ left·rightᵀ over records, exactly, for whole numbers of at most 20 bits."""
+    """Σ left·rightᵀ over records, exact for whole numbers of at most 20 bits."""
     total = exact_zeros((left.shape[1], right.shape[1]), len(left))
     for start in range(0, len(left), _BLOCK):
         few = slice(start, start + _BLOCK)
@@ -93,7 +93,7 @@ def exact_products(left: Floats, right: Floats) -> Wholes:
 
 
 def packed(matrix: Wholes, kind: Kind) -> Wholes:
-    """The diagonal, and the entries above it, times 181/128 where ℓ2 counts."""
+    """The diagonal, then the entries above it (times 181/128 for ℓ2 sensitivity)."""
     upper = matrix[np.triu_indices(len(matrix), 1)]
     if kind != "laplace":
         upper = sum((upper >> shift for shift in _SHIFTS), start=upper)
@@ -112,7 +112,7 @@ def unpacked(vectors: Floats, dimension: int, kind: Kind) -> Floats:
 
 
 def packing_room(dimension: int, kind: Kind) -> float:
-    """By what factor packing may enlarge a sensitivity of at least r², r the rows' norm.
+    """A factor by which packing may enlarge a sensitivity of at least r², with r the rows' norm.
 
     Each shift rounds down, so that an entry above the diagonal moves by at most 5 units more. There
     are fewer than d²/2 of them, and a unit is at most 2^-38·r².

@@ -1,4 +1,4 @@
-"""What claims say of records with weights."""
+"""The sentence in claims on weighted records."""
 
 from dpverify.theorems import Theorem
 from solvers.bounds import Bounds
@@ -8,7 +8,7 @@ WEIGHTS_BELONG = "a weight belongs to its record: it is added, removed or replac
 
 
 def for_weights(bounds: Bounds, theorem: Theorem) -> tuple[str, ...]:
-    """Why a theorem on losses covers weighted ones; nothing where there are no weights."""
+    """Why a theorem on losses also covers weighted ones; empty if there are no weights."""
     if not bounds.weighted:
         return ()
     return WEIGHTS_BELONG, f"{theorem.name}, with weights: {WEIGHTED_LOSSES.name}"

@@ -1,1 +1,1 @@
-"""How good a private fit is: measured, and promised by theorems."""
+"""The quality of private fits: measured, and bounded by theorems."""

@@ -1,4 +1,4 @@
-"""How good a private fit is promised to be, from public numbers alone.
+"""Bounds on the excess risk of private fits, from public numbers alone.
 
 Bounds on the excess risk, a mean over records: in expectation, or with probability at least
 1 − `failure` where they take one. They are the lecture notes' utility theorems, corrected. A
@@ -33,7 +33,7 @@ from solvers.privacy.theorems import MINIMIZER_SENSITIVITY, PERTURBED_MINIMUM
 
 @plain_arguments
 def records_for_uniform_convergence(candidates: int, *, accuracy: float, failure: float) -> int:
-    """How many records suffice for all candidates' risks to be near their expectation.
+    """How many records make all candidates' risks close to their expectations.
 
     n ≥ ln(|C|/β)/(2α²): so many records bring no candidate's risk, in [0, 1], above by α.
 
@@ -127,7 +127,7 @@ def ball_excess(  # noqa: PLR0913  # what the theorem is about
 
 @plain_arguments
 def quantile_miss(mechanism: ExponentialQuantile, *, failure: float) -> float:
-    """By how many records a private quantile misses: at most (2Δ/ε)·(ln m + ln(1/β)).
+    """A bound on the rank error of a private quantile: (2Δ/ε)·(ln m + ln(1/β)).
 
     m is the number of points that can be released; one of them misses by nothing, and those that
     miss by t have together at most m·e^(−εt/(2Δ)) times its weight.
@@ -143,7 +143,7 @@ def quantile_miss(mechanism: ExponentialQuantile, *, failure: float) -> float:
 
 @plain_arguments
 def perturbed_distance(*, noise_norm: float, strength: float) -> float:
-    """How far a linear part moves a regularized minimum.
+    """How far a random linear term moves a regularized minimum.
 
     ‖b‖/λ: how far the minimum of Σℓ + (λ/2)‖θ‖² moves if bᵀθ is added. (14.7 has 2‖b‖/λ.)
 
@@ -156,7 +156,7 @@ def perturbed_distance(*, noise_norm: float, strength: float) -> float:
 
 @plain_arguments
 def perturbed_excess(*, noise_norm: float, strength: float, records: int) -> float:
-    """How much a linear part costs at the minimum, on the mean objective.
+    """By how much a random linear term raises the mean objective at the minimum.
 
     ‖b‖²/(2nλ): how much the mean objective gains at that minimum. (14.7 has ‖b‖²/(nλ).)
 
@@ -171,7 +171,7 @@ def perturbed_excess(*, noise_norm: float, strength: float, records: int) -> flo
 
 @plain_arguments
 def output_excess(*, lipschitz: float, noise_norm: float, ridge: float, radius: float) -> float:
-    """Excess risk of a regularized minimum with noise on it.
+    """Excess risk of a regularized minimum with added noise.
 
     Excess risk of θ̂ + z over ‖θ‖ ≤ R, θ̂ the minimum with ridge λ: at most G·‖z‖ + λR²/2.
 
@@ -189,7 +189,7 @@ def output_excess(*, lipschitz: float, noise_norm: float, ridge: float, radius: 
 
 
 def _exponent(epsilon: float, relation: Relation) -> float:
-    """What Σℓ/Δ is multiplied by in the weights: ε, or ε/2 where a record is replaced."""
+    """The factor of Σℓ/Δ in the weights: ε, or ε/2 under REPLACE_ONE."""
     check_positive("epsilon", epsilon)
     return float(epsilon) * (0.5 if Relation.parse(relation) is Relation.REPLACE_ONE else 1.0)
 
@@ -206,7 +206,7 @@ FAILURE = 0.05  # the probability with which a promise about one draw may fail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utility:
-    """What a fit promises about its quality, in words and as a number.
+    """What a fit guarantees about its quality, in words and as a number.
 
     `statement`, in words, about the number `bound`; `theorem` is the heart of why.
 
@@ -220,7 +220,7 @@ class Utility:
 
 
 def noise_length(scale: float, dimension: int, *, gaussian: bool) -> float:
-    """A length that noise exceeds with probability `FAILURE`.
+    """A length that the noise exceeds with probability `FAILURE`.
 
     >>> round(noise_length(2.0, 1, gaussian=True), 3)  # 1.96 standard deviations
     3.92
@@ -233,12 +233,12 @@ def noise_length(scale: float, dimension: int, *, gaussian: bool) -> float:
 
 
 def _losses(bounds: Bounds) -> str:
-    """What is summed up or averaged, in words."""
+    """Which losses are summed or averaged, in words."""
     return "weighted losses" if bounds.weighted else "losses"
 
 
 def of_objective(mechanism: ObjectivePerturbation, dimension: int) -> Utility:
-    """What objective perturbation promises.
+    """The quality guarantee of objective perturbation.
 
     ‖b‖²/(2λ), on the sum.
     """
@@ -256,7 +256,7 @@ def of_objective(mechanism: ObjectivePerturbation, dimension: int) -> Utility:
 
 
 def of_output(mechanism: OutputPerturbation, dimension: int) -> Utility:
-    """What output perturbation promises.
+    """The quality guarantee of output perturbation.
 
     L·‖z‖, on the mean.
     """
@@ -278,7 +278,7 @@ def of_output(mechanism: OutputPerturbation, dimension: int) -> Utility:
 
 
 def of_descent(descent: GradientDescent, dimension: int) -> Utility:
-    """What gradient descent promises.
+    """The quality guarantee of gradient descent.
 
     R·B/√T, on the mean, in expectation.
     """
@@ -298,7 +298,7 @@ def of_descent(descent: GradientDescent, dimension: int) -> Utility:
 
 
 def of_quantile(mechanism: ExponentialQuantile) -> Utility:
-    """What a private quantile promises.
+    """The quality guarantee of a private quantile.
 
     (2Δ/ε)·ln(m/β) records.
     """

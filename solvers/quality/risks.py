@@ -1,4 +1,4 @@
-"""How good a private fit is, measured; `excess_bounds` has the theorems that promise it.
+"""The measured quality of private fits; `excess_bounds` has the theorems that bound it.
 
 Risks are means over records, (1/n)·Σ ℓ(θ; xᵢ, yᵢ) + (ridge/2)·‖θ‖².
 """
@@ -52,7 +52,7 @@ def risks(loss: Loss, parameters: ArrayLike, data: Data, *, ridge: float = 0.0) 
 
 @plain_arguments
 def least_risk(loss: Loss, data: Data, domain: Domain, *, ridge: float = 0.0) -> Bracket:
-    """Both ends of the least risk over the domain, up to rounding.
+    """Lower and upper bounds on the least risk over the domain, up to rounding.
 
     Above: the risk at the point that cvxpy returns, moved into the domain. Below: what convexity
     allows elsewhere, f(θ) + min over the domain of ⟨∇f(θ), · − θ⟩; −∞ for an unbounded domain
@@ -78,7 +78,7 @@ def least_risk(loss: Loss, data: Data, domain: Domain, *, ridge: float = 0.0) ->
 def excess_risks(
     loss: Loss, parameters: ArrayLike, data: Data, domain: Domain, *, ridge: float = 0.0
 ) -> Floats:
-    """The empirical risk of each row of `parameters` beyond the least one found."""
+    """The empirical risk of each row of `parameters` minus the least one found."""
     best = least_risk(loss, data, domain, ridge=ridge).upper
     return risks(loss, parameters, data, ridge=ridge) - best
 
@@ -87,7 +87,7 @@ def excess_risks(
 def holdout_risk(
     loss: Loss, parameter: ArrayLike, holdout: Data, *, largest_loss: float, failure: float
 ) -> Bracket:
-    """Both ends of the population risk, from records that the fit has not seen.
+    """Confidence limits for the population risk, from records that the fit has not seen.
 
     For losses in [0, largest_loss] the mean over n records is within
     largest_loss·√(ln(2/failure)/(2n)) of its expectation, with probability at least 1 − failure.
@@ -116,7 +116,7 @@ def _arrays(parameters: ArrayLike, data: Data) -> tuple[Floats, Floats, Floats]:
 
 
 def _gap(domain: Domain, gradient: Floats, point: Floats, ridge: float) -> float:
-    """⟨∇f, θ⟩ − min over the domain of ⟨∇f, ·⟩: no risk is lower than here by more."""
+    """⟨∇f, θ⟩ − min over the domain of ⟨∇f, ·⟩, a bound on how far f is above its minimum."""
     inner = float(gradient @ point)
     match domain:
         case Ball(radius=radius):
@@ -157,7 +157,7 @@ def measure_descent(  # noqa: PLR0913  # each is a choice of the experiment
     repeats: int = 200,
     seed: int = 0,
 ) -> list[Measured]:
-    """Averaged noisy gradient descent for each budget and number of records.
+    """Measure averaged noisy gradient descent, for each budget and number of records.
 
     The data of each n are drawn once, and fitted `repeats` times for each budget. `setting` gives
     the rest; its `records` are replaced by n.
@@ -193,7 +193,7 @@ def measure_descent(  # noqa: PLR0913  # each is a choice of the experiment
 
 @plain_arguments
 def series(measured: Sequence[Measured]) -> dict[str, list[tuple[float, float, float]]]:
-    """For each n its triples (ε, measured, bound): what `dpverify.reporting` draws.
+    """For each n its triples (ε, measured, bound), in the form that `dpverify.reporting` draws.
 
     >>> one = Measured(epsilon=1.0, records=100, excess=0.1, error=0.01, bound=0.5)
     >>> series([one])

@@ -1,4 +1,4 @@
-"""What steps on batches of a fixed size cost together: the best choice of a triangle at every step.
+"""The cost of steps on fixed-size batches: the worst choice of a triangle at every step.
 
 One pair dominates every step (`WithoutReplacementPair`), but no run shows it: it takes what a
 removed record shows above loss 0, and what an added one shows below. For one step that does not
@@ -53,7 +53,7 @@ _is_off: ContextVar[bool] = ContextVar("is_off", default=False)
 
 @contextmanager
 def no_games() -> Iterator[None]:
-    """Inside this context no bracket is narrowed by a game: for searches that ask many times."""
+    """A context without games, for searches that ask very often."""
     token = _is_off.set(True)
     try:
         yield
@@ -62,7 +62,7 @@ def no_games() -> Iterator[None]:
 
 
 def sharpened(parts: Parts, question: Question, found: Bracket) -> Bracket:
-    """The bracket, narrowed where one part is made of batches of a fixed size and it is wide."""
+    """The bracket, narrowed by a game if one part has fixed-size batches and it is wide."""
     game = None if _is_off.get() else Game.among(parts)
     if game is None or deadline.is_over() or not _is_wide(question, found):
         return found
@@ -94,7 +94,7 @@ class Game:
 
     @classmethod
     def among(cls, parts: Parts) -> "Game | None":
-        """The game in a composition that has one, of a size that can be played."""
+        """The game in a composition, if it has one of manageable size."""
         games = [
             cls(part.seen, part.times, parts[:place] + parts[place + 1 :])
             for place, part in enumerate(parts)
@@ -117,7 +117,7 @@ def _is_wide(question: Question, found: Bracket) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """About where the profile is asked for, and an ε at which it is far below."""
+    """Roughly where the profile is asked for, and an ε where it is far smaller."""
 
     epsilon: float
     delta: float
@@ -141,7 +141,7 @@ def _aim(parts: Parts, question: Question, found: Bracket) -> Aim | None:
 
 @lru_cache(maxsize=16)
 def played(pair: WithoutReplacementPair, times: int, aim: Aim) -> BetweenPair | None:
-    """Bounds on the profile of the steps together; None if that would take too long."""
+    """Bounds on the profile of all steps together; None if that would take too long."""
     size, rate = float_above(pair.shift.size), math.nextafter(float_above(ball(pair.rate)), 1.0)
     typical = float(Triangles(Lattice.reaching(1.0, 1.0), size, rate).half(1.0, 0.0)[0])
     coarse = typical / _CELLS

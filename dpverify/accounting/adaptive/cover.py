@@ -1,4 +1,4 @@
-"""Few pairs that stand for all triangles: every triangle is dominated by a mixture of them.
+"""A few pairs that cover all triangles: a mixture of them dominates each triangle.
 
 On the square of (A, B) the worst profile over a box [A₁, A₂] × [B₁, B₂] is that of (A₂, B₁) at
 ratios from 1 on and that of (A₁, B₂) below, as the former rises in A and falls in B and the latter
@@ -79,7 +79,7 @@ class Triangles:
         return self.choice((0.0, 1.0, 0.0, 1.0), _MORE_ROOM)
 
     def attained(self) -> tuple[LatticePair, ...]:
-        """Pairs that removed, added and equilateral triangles dominate."""
+        """Pairs that are attained: dominated by removed, added and equilateral triangles."""
         halves = {
             corner: self._lower_half(*corner) for corner in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
         }
@@ -111,7 +111,7 @@ class Triangles:
         return np.interp(ratios, *envelope(ratios, points)) * (1.0 - _ROOM)
 
     def cover(self) -> tuple[LatticePair, ...]:
-        """Choices by mixtures of which every triangle is dominated."""
+        """A few choices, mixtures of which dominate every triangle."""
         points = [(1.0, 1.0), *((1.0, b) for b in EDGE), *((b, 1.0) for b in EDGE)]
         choices = [self.choice((a, a, b, b)) for a, b in points]
         # The worst pair dominates the choices too, so that more of it never hurts.
@@ -123,7 +123,7 @@ class Triangles:
         return tuple(pair.mixed(worst, share) for pair in choices)
 
     def _share(self, choices: Sequence[LatticePair], worst: LatticePair) -> float:
-        """How much of the worst pair every box needs at most."""
+        """A bound on the share of the worst pair that each box needs."""
         mixer = Mixer.of(choices, worst)
         start = (0.0, 1.0, 0.0, 1.0)
         waiting = [(-mixer.share(*self.of_box(start)), start)]
@@ -151,14 +151,14 @@ def _halves(box: Box) -> tuple[Box, Box]:
 
 
 def _is_empty(box: Box) -> bool:
-    """Whether no triangle with A ≥ B is in it; the rest are mirror images."""
+    """Whether the box has no triangle with A ≥ B; the rest are mirror images."""
     _, high, least, most = box
     return high < least or math.sqrt(high) + math.sqrt(most) < 1.0 - 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixer:
-    """Profiles of the choices and of the worst pair, and the places where these are told apart."""
+    """Profiles of the choices and the worst pair, at the places where they differ."""
 
     profiles: Floats  # a row for each choice
     worst: Floats
@@ -171,7 +171,7 @@ class Mixer:
         return cls(np.stack(joined), bound, np.flatnonzero(bound > _LEAST))
 
     def share(self, calls: Floats, puts: Floats) -> float:
-        """A share of the worst pair, about the least, with which some mixture dominates these.
+        """Nearly the smallest share of the worst pair with which a mixture dominates these.
 
         Few places are looked at first, and all of them if that turns out to have been too few.
         """

@@ -1,4 +1,4 @@
-"""Pairs whose losses lie on a lattice, and games in which each step may be any one of several.
+"""Pairs with losses on a lattice, and games in which each step may be any of several pairs.
 
 A game of k steps: before each step the player chooses a pair, knowing all outcomes so far. With
 V₀(x) = (1 − x)₊ and x = e^s, the best profile after j steps is
@@ -33,7 +33,7 @@ _ROUNDING = 1e-12  # of one step, beyond that of the transform
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lattice:
-    """Losses that a pair may have: multiples of `step`, all next to 0 and fewer further out."""
+    """The losses a pair may have: multiples of `step`, all near 0 and fewer further out."""
 
     step: float
     offsets: Ints  # 0 and above, in rising order
@@ -96,7 +96,7 @@ class LatticePair:
 
     @property
     def settled(self) -> "LatticePair":
-        """Mixed with what tells nothing, if more than all of the mass is away from loss 0."""
+        """The pair, made valid by mixing if more than all of the mass is away from loss 0."""
         away = 1.0 - float(self.left[len(self.lattice.offsets) - 1])
         if away <= 1.0:
             return self
@@ -110,7 +110,7 @@ class LatticePair:
         )
 
     def mixed(self, other: "LatticePair", share: float) -> "LatticePair":
-        """With this share of another."""
+        """The mixture with this share of another pair."""
         kept = 1.0 - share
         return LatticePair(
             self.lattice,

@@ -1,4 +1,4 @@
-r"""Gaussian noise on a batch that may hold one of two records: three means, a triangle.
+r"""Gaussian noise on a batch that may hold one of two records: three means form a triangle.
 
 Tell an attacker the rest of the batch, and the record that stands in where the odd one is not
 drawn. What is left is, with N the noise and q the rate,

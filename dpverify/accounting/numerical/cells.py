@@ -1,4 +1,4 @@
-"""What the two ends need of a law: four positive integrals over each cell of the loss grid.
+"""The four positive integrals of a loss law over each grid cell, for both bounds.
 
 A cell lies between nodes a < b of the grid, its middle splits it into a left and a right half.
 With x = e^loss, P gives it

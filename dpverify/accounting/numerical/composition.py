@@ -35,7 +35,7 @@ INSTANCE = (
 
 @dataclass(frozen=True)
 class NumericalComposition:
-    """The product of pairs, each a number of times, in the direction in which they are given.
+    """A product of pairs, each some number of times, in their given direction.
 
     `epsilon` and `delta` return brackets whose two ends are both certified; what they rest on
     beyond the theorem is in `Bracket.assumes`, and so is the limit that kept a bracket wider than
@@ -92,7 +92,7 @@ class NumericalComposition:
         enough: float = -math.inf,
         progress: Progress | None = None,
     ) -> Bracket:
-        """Bracket around the profile at ε; its width is at most `tolerance` times its upper end."""
+        """A bracket around the profile at ε, with width at most `tolerance` times its upper end."""
         epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         tolerance = as_positive("tolerance", tolerance)
         if self._instances:
@@ -110,7 +110,7 @@ class NumericalComposition:
 
     @property
     def _instances(self) -> tuple[PairParts, ...]:
-        """Compositions that occur, if some part dominates a mechanism without being attained by it.
+        """Actual compositions, if some part dominates a mechanism without being attained.
 
         Instances of a part are listed in one order, so that the first ones go together and the
         second ones do; and half of the runs one way and half the other.

@@ -1,4 +1,4 @@
-"""One part on the grid: a law that dominates it and a law that it dominates.
+"""Put one part on the grid: a law that dominates it, and a law that it dominates.
 
 *Upper.* The mass of each cell is split between its two nodes so that both P and Q keep theirs:
 the profile is replaced by its chords. [Doroshenko et al., PoPETs 2022(4), "connect the dots"]
@@ -53,7 +53,7 @@ class LossGrid:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GridLaw:
-    """Tilted masses at the nodes first, first + 1, … of a dominating and of a dominated law.
+    """Tilted masses at nodes first, first + 1, … of the dominating and the dominated law.
 
     `loss_error` bounds how far the losses that the masses stand for may be from the nodes'.
     """

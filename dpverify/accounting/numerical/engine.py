@@ -1,4 +1,4 @@
-"""One tilted composition on one grid: both ends of the profile, certified."""
+"""One tilted composition on one grid: certified upper and lower profiles."""
 
 import math
 from collections.abc import Sequence
@@ -139,7 +139,7 @@ class Frame:
 
     @property
     def high(self) -> float:
-        """The first loss beyond the window."""
+        """The first loss above the window."""
         return self.offset + (self.start + self.length) * self.step
 
 
@@ -194,7 +194,7 @@ class Work:
         self.log_infinite = float(np.logaddexp(self.log_infinite, cut))
 
     def upper(self) -> Composed:
-        """What wraps around only adds to the window; what lies beyond it has to be added.
+        """The upper bound: mass that wraps around only adds; mass beyond the window is added.
 
         Below the window that is for an ε below it only, which `Composed.upper` sees to.
         """
@@ -203,7 +203,7 @@ class Work:
         return self._composed(self.ends[0], above, min(below, 2.0), self.log_infinite)
 
     def lower(self) -> Composed:
-        """All that may have wrapped around has to be taken away."""
+        """The lower bound: all mass that may have wrapped around is subtracted."""
         above, below = self._outside(self.ends[1])
         return self._composed(self.ends[1], above + below, 0.0, -math.inf)
 

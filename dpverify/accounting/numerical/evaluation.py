@@ -20,7 +20,7 @@ _FAR = 36.0  # exponent beyond which the kernel is bounded instead of summed
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Composed:
-    """One end of a composition: masses at losses start + i·step, and what they may be off by.
+    """One side of a composition: masses at losses start + i·step, and bounds on their errors.
 
     `error` bounds the ℓ2 norm of the error of the masses, `relative_error` a further error relative
     to each, `outside` the tilted mass beyond the window that a bound has to allow for, `below` what

@@ -1,4 +1,4 @@
-"""A composition that grows: ε after each part, for the price of that part.
+"""A growing composition: ε after each part, at the cost of adding that part.
 
 Any tilt, window and grid give valid bounds. So those that are chosen once, for twice the runs that
 there are, serve until there are twice as many: a new part is put on the same grid, its transform is
@@ -57,7 +57,7 @@ class GrowingComposition:
         self._level = 0  # of `_FINER`, as was needed last
 
     def epsilon(self, parts: PairParts) -> Bracket | None:
-        """The answer for parts; for next to nothing if they are the last ones and a few more."""
+        """The answer for parts; nearly free if they extend the last ones by a few."""
         more = continuation(self.parts, parts)
         if more is not None and self._sides and all(_supports(pair) for pair, _ in more):
             self.parts = parts
@@ -80,7 +80,7 @@ class GrowingComposition:
         return found
 
     def _afresh(self, parts: PairParts, finer: float) -> Bracket | None:
-        """The answer on new grids."""
+        """The answer, computed on new grids."""
         pictures = [_Picture(side, self._target) for side in (parts, _mirrored(parts))]
         # The side of less loss may be bounded from above, and ask for a tilt that suits nothing
         # that comes later; it need not be known that well.
@@ -92,7 +92,7 @@ class GrowingComposition:
         return self._narrow([side.after((), self._target) for side in self._sides])
 
     def _narrow(self, ends: list[tuple[float, float] | None]) -> Bracket | None:
-        """The larger of both directions, if it is known as well as was asked."""
+        """The larger of both directions, if it is known well enough."""
         if any(end is None for end in ends):
             return None
         lower, upper = (max(side) for side in zip(*(end for end in ends if end), strict=True))
@@ -102,7 +102,7 @@ class GrowingComposition:
 
 
 def continuation(before: PairParts, after: PairParts) -> PairParts | None:
-    """What was added to the parts before, if these are among the first of those after."""
+    """What was added to the earlier parts, if the later ones begin with them."""
     if len(after) < len(before):
         return None
     more = []

@@ -1,4 +1,4 @@
-"""From pairs to the laws that are put on the grid: equal parts counted, discrete ones multiplied.
+"""Prepare pairs for the grid: count equal parts, and multiply out discrete ones.
 
 Rounding an isolated atom to the grid costs the lower end a step per part. Multiplying parts out
 first, exactly as long as they stay small, leaves few parts, whose atoms lie so densely that nothing
@@ -32,7 +32,7 @@ PairParts = Sequence[tuple[Pair, int]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """The laws and how often each is taken, and a length that the gaps between atoms share.
+    """The laws and how often each occurs, and a common divisor of the gaps between atoms.
 
     `gap` is 0 if no law has two atoms and None if they have no common divisor.
     """

@@ -1,4 +1,4 @@
-"""Finer and finer grids until a bracket is as narrow as asked, or a limit is met."""
+"""Refine the grid until the bracket is as narrow as asked, or a limit is met."""
 
 import math
 from collections.abc import Callable
@@ -54,7 +54,7 @@ NO_PROGRESS = "refining the grid further does not narrow the ends"
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """Both ends, and a sentence on what kept them apart if they are wider than asked."""
+    """Both bounds, and if they are wider than asked, a sentence on why."""
 
     lower: float
     upper: float
@@ -69,7 +69,7 @@ def refine(
     enough: float = -math.inf,
     progress: Progress | None = None,
 ) -> Refined:
-    """The answer to `target` between two certified ends, `tolerance` apart if that can be had.
+    """A bracket for `target`, `tolerance` wide if possible.
 
     An answer that is certainly not above `enough` need not be known better. When a time limit
     passes, the ends are those that were found until then.

@@ -1,4 +1,4 @@
-"""A cheap picture of a composition: where to tilt, and how wide a window to take.
+"""A rough picture of a composition: where to tilt, and how wide a window to take.
 
 Nothing here is certified and nothing needs to be: any tilt and any window give valid bounds, and
 the bounds are evaluated on the discretized laws themselves. The sketch makes them good ones.

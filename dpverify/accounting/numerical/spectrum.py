@@ -1,4 +1,4 @@
-"""The law of a very long sum by its low frequencies, where its window is too long to hold.
+"""The law of a very long sum from its low frequencies, if its window is too long to hold.
 
 The sum of a million losses needs a grid that is fine for one loss and a window that is wide enough
 for a thousand standard deviations of it: hundreds of millions of nodes. But it is so smooth that
@@ -49,7 +49,7 @@ _LEAST_SQUARES = 1e-3  # of the steps by which two losses differ, for their mome
 
 
 class Unresolved(Exception):
-    """The low frequencies of a law do not describe it, or there are too many of them."""
+    """Raised if low frequencies do not describe a law, or there are too many of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Composition rules, one file each, in the order in which a table shows them.
+"""Composition rules, one file each, in the order of the comparison table.
 
 From the oldest to the tightest; a rule that `dpv.register` adds comes last.
 """

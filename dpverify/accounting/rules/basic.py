@@ -1,4 +1,4 @@
-"""Basic composition: the ε and the δ add up."""
+"""Basic composition: add up the ε and the δ."""
 
 import math
 from collections.abc import Iterable

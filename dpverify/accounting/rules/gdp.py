@@ -1,4 +1,4 @@
-"""Gaussian composition: the μ² add up, and the profile of the total is exact."""
+"""Gaussian composition: add up the μ²; the profile of the total is exact."""
 
 import math
 from fractions import Fraction
@@ -14,7 +14,7 @@ from dpverify.theorems import GAUSSIAN_COMPOSITION
 
 
 def squared_mu_of(part: Part) -> Fraction | None:
-    """μ² of one run of a part, or None if no theorem gives it one: pure DP has one, δ > 0 none."""
+    """μ² of one run of a part, or None if no theorem gives one; pure DP has one, δ > 0 none."""
     match part.seen:
         case RenyiDP() | ZeroConcentratedDP():
             return None

@@ -1,4 +1,4 @@
-"""The certified numerical accountant as a rule: both ends, for any parts that are pairs.
+"""The certified numerical accountant as a rule: brackets for any parts that are pairs.
 
 Noise thirty times smaller than the sensitivity protects nothing, and asks a grid for losses in the
 thousands; a rate of 1e-20 asks it for losses that floats round to 0. For each end such a pair is
@@ -88,12 +88,12 @@ def _any_extreme(parts: Parts) -> bool:
 
 
 def _is_too_much(pair: Pair, times: int) -> bool:
-    """Whether Gaussian noise, whose runs are one, has losses in all that no grid holds."""
+    """Whether merged Gaussian noise has losses too large for any grid."""
     return isinstance(pair, GaussianPair) and pair.squared_mu * times > LARGEST_TOTAL
 
 
 def _bounded(pair: Pair, times: int, end: End) -> tuple[Pair, int]:
-    """So many runs of a pair, or what bounds them towards `end` and a grid can hold."""
+    """Many runs of a pair, or a bound on them towards `end` that a grid can hold."""
     found = tamed(pair, end)
     if not _is_too_much(found, times):
         return found, times
@@ -198,7 +198,7 @@ def tamed(pair: Pair, end: End) -> Pair:
 
 
 def _smaller(pair: Pair) -> Pair:
-    """A pair within reach that a huge one dominates."""
+    """A pair that a huge one dominates, small enough for the grid."""
     match pair:
         case SubsampledPair(base=base) | WithoutReplacementPair(base=base):
             return replace(pair, base=_weaker(base))
@@ -226,7 +226,7 @@ def _leak_of(pair: Pair) -> Pair:
 
 
 def _weaker(base: GaussianPair | LaplacePair) -> GaussianPair | LaplacePair:
-    """The same noise, as much larger as it takes."""
+    """The same noise with a larger scale, so that it fits."""
     if isinstance(base, GaussianPair):
         return GaussianPair(LARGEST_SQUARED_MU)
     return replace(base, scale=base.sensitivity * 1.01 / LARGEST_LOSS)

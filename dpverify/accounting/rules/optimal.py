@@ -25,7 +25,7 @@ _MOST_LISTED = 1 << 22  # counts whose masses are summed up to guess; beyond, a 
 
 @dataclass(frozen=True, slots=True)
 class OptimalComposition:
-    r"""k leaky randomized responses: the worst among all compositions of k parts (ε, δ).
+    r"""k leaky randomized responses: the worst composition of k (ε, δ)-DP parts.
 
     If none leaks, the loss is (2J − k)·ε with J ~ Binomial(k, e^ε/(1+e^ε)) on the left and
     Binomial(k, 1/(1+e^ε)) on the right, so with j the first count whose loss exceeds ε′,
@@ -162,7 +162,7 @@ def binomial_tail(count: int, trials: int, probability: arb) -> arb:
 
 
 class Optimal(Rule):
-    """The optimum over all mechanisms with these (ε, δ): exact if all parts are such guarantees."""
+    """The optimum over all mechanisms with these (ε, δ); exact if all parts are guarantees."""
 
     name = "optimal"
     theorem = OPTIMAL_COMPOSITION
@@ -190,7 +190,7 @@ class Optimal(Rule):
 
 
 def within_reach(parts: Stated) -> bool:
-    """Whether optimal composition is fast enough: unequal parts are listed outcome by outcome.
+    """Whether optimal composition is fast enough: unequal parts need a list of outcomes.
 
     Where an ε is huge, no ball tells the probability of a lie from 0.
     """

@@ -1,4 +1,4 @@
-"""Rényi composition: divergences of one order add up; the best order is chosen at the end.
+"""Rényi composition: add up divergences of one order, and choose the best order at the end.
 
 Every order gives a valid bound, so the search for the best one may be sloppy; what is returned is
 then certified at the order found.
@@ -54,7 +54,7 @@ _HOPELESS = 10**4  # squares of shifts over noise from which on no integral is w
 
 @dataclass(frozen=True)
 class RenyiComposition:
-    """Parts composed at every order where all divergences are finite. [Mironov17 Prop. 1]"""
+    """Parts at every order where all divergences are finite. [Mironov17 Prop. 1]"""
 
     parts: Parts
 
@@ -95,7 +95,7 @@ class RenyiComposition:
 
     @cached_property
     def largest_order(self) -> float:
-        """Rényi guarantees say nothing of orders above their own."""
+        """The largest order that all parts bound; Rényi guarantees bound none above their own."""
         return min(
             (p.seen.order for p in self.parts if isinstance(p.seen, RenyiDP)), default=math.inf
         )
@@ -283,7 +283,7 @@ def _composition_of(parts: Parts) -> RenyiComposition:
 
 
 def unleaked(parts: Parts) -> tuple[Parts, tuple[tuple[ApproxDP, int], ...]]:
-    """The parts given that none leaks, and the (ε, δ) guarantees of those that may.
+    """The parts given that none leaks, and the (ε, δ) guarantees of parts that may leak.
 
     Whatever is (ε, δ)-DP is a post-processing of leaky randomized response, whose coin that decides
     on leaking does not look at the data. So with L the probability of any leak, the composition has

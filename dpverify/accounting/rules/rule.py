@@ -1,4 +1,4 @@
-"""What a composition rule is: a theorem that bounds ε at a δ, and δ at an ε, for some parts."""
+"""The interface of composition rules: bounds on ε at δ and on δ at ε, by a theorem."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ Answer: TypeAlias = float | Bracket | None
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is ε at this δ, or δ at this ε? `tolerance` says how narrow a bracket should be."""
+    """A question: ε at this δ, or δ at this ε; `tolerance` is the width asked for."""
 
     unknown: Literal["epsilon", "delta"]
     at: float
@@ -31,7 +31,7 @@ class Question:
         return worse(side.delta_bracket(self.at) for side in sides)
 
     def is_met(self, found: Bracket) -> bool:
-        """Whether a bracket is as narrow as was asked for; of δ, relative to it."""
+        """Whether a bracket is as narrow as asked for; relative if it is for δ."""
         share = 1.0 if self.unknown == "epsilon" else found.upper
         return found.width <= self.tolerance * share
 
@@ -43,7 +43,7 @@ class Rule(ABC):
     theorem: Theorem
 
     def __new__(cls, *_: object, **__: object) -> Self:
-        """Refuse a rule that is only half written."""
+        """Raise if a subclass does not define everything that a rule must have."""
         if missing := sorted(cls.__abstractmethods__):
             raise InvalidParameter(f"rule={cls.__name__} must define {', '.join(missing)}")
         return super().__new__(cls)
@@ -61,7 +61,7 @@ class Rule(ABC):
         """The smallest δ at ε that the theorem gives; None if it gives none at this ε."""
 
     def answer(self, parts: Parts, question: Question) -> Answer:
-        """The rule's answer to a question; None where it has none."""
+        """The rule's answer to a question; None if it has none."""
         return answer_of(self, parts, question)
 
 
@@ -75,7 +75,7 @@ def check_rule(rule: Rule) -> None:
 
 
 def answer_of(rule: Rule, parts: Parts, question: Question) -> Answer:
-    """The rule's answer, or None if it has none; refuse what is neither a number nor a Bracket."""
+    """The rule's answer, or None; raise for anything but a number or Bracket."""
     if not rule.supports(parts):
         return None
     ask = rule.epsilon if question.unknown == "epsilon" else rule.delta

@@ -1,4 +1,4 @@
-"""Parts stated as (ε, δ) guarantees, for the rules that compose only those."""
+"""Parts stated as (ε, δ) guarantees, for rules that compose only those."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Zero-concentrated composition: the ρ add up, and the total is converted at its best order."""
+"""zCDP composition: add up the ρ, and convert the total at its best order."""
 
 import math
 from fractions import Fraction

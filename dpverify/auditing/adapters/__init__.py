@@ -1,4 +1,4 @@
-"""Mechanisms of other libraries, as audits take them: with the claim that they make.
+"""Adapters for mechanisms of other libraries, which audits then take with their own claims.
 
 A library is never imported here: `adapted` goes by the module that an object's type comes from,
 and the adapters use nothing but the object.
@@ -18,7 +18,7 @@ _READERS: dict[str, Callable[..., Any]] = {"opendp": from_opendp, "diffprivlib":
 
 
 def adapted(mechanism: Any) -> Any:  # noqa: ANN401  # whatever an audit may be given
-    """The mechanism itself, or its adapter where it comes from a library that needs one."""
+    """The mechanism in the form that audits take: wrapped if it comes from a known library."""
     for kind in type(mechanism).__mro__:
         reader = _READERS.get(str(kind.__module__).partition(".")[0])
         if reader is not None:
@@ -30,7 +30,7 @@ __all__ = ["adapted", "assumptions", "from_diffprivlib", "from_opendp"]
 
 
 def assumptions(mechanism: Any, claim: object) -> tuple[str, ...]:  # noqa: ANN401
-    """What the audited claim assumes, and whether the mechanism draws its own randomness.
+    """Notes on what the claim assumes, and on mechanisms that draw their own randomness.
 
     `claim` is None where the mechanism's own claim is audited, which tells both.
     """

@@ -35,7 +35,7 @@ _FITTED = ("coef_", "intercept_", "cluster_centers_", "components_", "mean_", "v
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffprivlibMechanism:
-    """A mechanism with `randomise`, drawn from in a loop; see `from_diffprivlib`."""
+    """A diffprivlib mechanism whose `randomise` is called in a loop; see `from_diffprivlib`."""
 
     mechanism: Any
     claim: Claim
@@ -54,7 +54,7 @@ class DiffprivlibMechanism:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffprivlibEstimator:
-    """An estimator, fitted afresh at every call; the output is what it learned."""
+    """A diffprivlib estimator that is fitted anew at every call; the output is what it learned."""
 
     estimator: Any
     claim: Claim
@@ -82,7 +82,7 @@ def from_diffprivlib(
     relation: Relation | str | None = None,
     attributes: Sequence[str] | None = None,
 ) -> DiffprivlibMechanism | DiffprivlibEstimator:
-    """A diffprivlib mechanism or estimator as `audit` takes it, claiming its own parameters.
+    """Wrap a diffprivlib mechanism or estimator for `audit`; the claim is its own parameters.
 
     The data of a mechanism is the value to randomize; that of an estimator is X, or the pair
     (X, y). An output of an estimator are the fitted `attributes`, by default its coefficients.
@@ -127,7 +127,7 @@ def _guarantee(mechanism: Any) -> Guarantee:  # noqa: ANN401
 
 
 def _schema(mechanism: Any) -> Schema | None:  # noqa: ANN401
-    """Where values are numbers with a sensitivity, or one of two categories."""
+    """Which inputs are neighbors: numbers within the sensitivity, or one of two categories."""
     if hasattr(mechanism, "value0"):
         values = Category(values=(mechanism.value0, mechanism.value1))
         return Records(record=values, length=None, relation=Relation.REPLACE_ONE)

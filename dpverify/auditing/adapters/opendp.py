@@ -1,4 +1,4 @@
-"""OpenDP measurements: the claim is what the privacy map says of a distance between inputs."""
+"""OpenDP measurements: the claim is what the privacy map says for a distance between inputs."""
 
 import re
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _RELATIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenDPMeasurement:
-    """A measurement as a callable mechanism; see `from_opendp`."""
+    """An OpenDP measurement as a callable mechanism; see `from_opendp`."""
 
     measurement: Any
     claim: Claim
@@ -51,7 +51,7 @@ def from_opendp(
     delta: float | None = None,
     order: float | None = None,
 ) -> OpenDPMeasurement:
-    """An OpenDP measurement as `audit` takes it, claiming what its map says at distance `d_in`.
+    """Wrap an OpenDP measurement for `audit`; the claim is what its map says at distance `d_in`.
 
     `delta` is needed where the map gives a whole profile, and `order` where it gives a curve of
     Rényi divergences. Where inputs are single numbers or booleans the schema is known too.

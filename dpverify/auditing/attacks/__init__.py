@@ -1,1 +1,1 @@
-"""Events to hold against a claim, proposed by attacks that look at earlier draws."""
+"""Attacks: they look at earlier draws and propose the events that are tested against a claim."""

@@ -17,7 +17,7 @@ _TREES = 60
 
 
 def logistic(left: Outputs, right: Outputs, names: Sequence[str]) -> Linear | None:
-    """A linear score, larger where the left side is more likely; None if nothing can be learned."""
+    """A linear score that is larger where the left side is likelier; None with too few draws."""
     rows, labels = _examples(left, right, names)
     if rows is None:
         return None
@@ -40,7 +40,7 @@ def logistic(left: Outputs, right: Outputs, names: Sequence[str]) -> Linear | No
 
 
 def mean_difference(left: Outputs, right: Outputs, names: Sequence[str]) -> Linear | None:
-    """The linear score of the difference of means, each number over its variance; as above.
+    """A linear score from the difference of means, each divided by its variance, or None.
 
     It is the best there is for independent normal noise, and quick however many numbers there are.
     """
@@ -61,7 +61,7 @@ def mean_difference(left: Outputs, right: Outputs, names: Sequence[str]) -> Line
 
 
 def boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees | None:
-    """A score by boosted trees, larger where the left side is likelier; None as for `logistic`."""
+    """A score of boosted trees, larger where the left side is likelier; None as for `logistic`."""
     rows, labels = _examples(left, right, names)
     if rows is None:
         return None

@@ -21,7 +21,7 @@ _BINS = 40
 
 
 def thresholds(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
-    """Events feature ≤ t and feature ≥ t for all t worth trying, and that the feature exists."""
+    """The best events feature ≤ t and feature ≥ t, and whether an output has the feature at all."""
     ordered = seen.left.ordered(name), seen.right.ordered(name)
     yield from _presence(name, seen, goal, ordered)
     pooled = _merged(ordered)
@@ -42,7 +42,7 @@ def thresholds(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
 def _presence(
     name: str, seen: Draws, goal: Goal, ordered: tuple[Floats, Floats]
 ) -> Iterator[Proposal]:
-    """The event that the feature exists, where some outputs lack it."""
+    """The events that the feature exists or is missing, where some outputs lack it."""
     sizes = seen.left.size, seen.right.size
     known = np.array([len(o) for o in ordered], np.float64)
     if not known.any() or tuple(known) == sizes:
@@ -81,7 +81,7 @@ def intervals(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
 
 
 def _interval_cuts(pooled: Floats) -> Floats:
-    """Quantiles; where they repeat, as values that are frequent do, more of the other values."""
+    """Quantiles to cut at; where frequent values make them repeat, more of the other values."""
     cuts = _distinct(pooled[np.linspace(0, len(pooled) - 1, _BINS).astype(int)])
     if len(cuts) == _BINS:
         return cuts
@@ -101,7 +101,7 @@ def _distinct(ordered: Floats) -> Floats:
 
 
 def _merits(goal: Goal, counts: Sequence[Floats], sizes: tuple[int, int]) -> dict[Side, Floats]:
-    """The merit of every event for either side that it may favor."""
+    """The merits of all events, for each of the two sides they may favor."""
     left, right = counts
     if sizes[0] != sizes[1]:
         return {
@@ -116,7 +116,7 @@ def _merits(goal: Goal, counts: Sequence[Floats], sizes: tuple[int, int]) -> dic
 
 @lru_cache(maxsize=256)
 def ranks_to_cut(size: int) -> Ints:
-    """Ranks to cut at: all of them if few; else evenly spread, and denser towards both ends."""
+    """Ranks to cut at: all if there are few; else evenly spread, and denser towards both ends."""
     if size <= _CUTS:
         return np.arange(size)
     tail = np.unique(np.geomspace(1, size / 2, _CUTS // 4).astype(np.int64)) - 1
@@ -134,7 +134,7 @@ _KEPT = 6
 
 
 def scanned(names: Sequence[str], seen: Draws, goal: Goal) -> Iterator[Proposal]:
-    """Events about the few among these numbers that tell the sides apart best."""
+    """Events on the few of these numbers that tell the sides apart best."""
     for name in most_telling(names, seen, goal, _KEPT):
         yield from thresholds(name, seen, goal)
         yield from intervals(name, seen, goal)
@@ -142,7 +142,7 @@ def scanned(names: Sequence[str], seen: Draws, goal: Goal) -> Iterator[Proposal]
 
 
 def most_telling(names: Sequence[str], seen: Draws, goal: Goal, number: int) -> list[str]:
-    """Features whose best interval between quantiles tells the sides apart best, best first."""
+    """Features whose best interval between quantiles tells the sides apart best, in order."""
     most = min(max(_NUMBERS // max(len(names), 1), _LEAST_LOOKED_AT), _MOST_LOOKED_AT)
     sides = [side.between(0, most) for side in (seen.left, seen.right)]
     merits = [_range_merits(chunk, sides, goal) for chunk in _chunks(names)]
@@ -157,12 +157,12 @@ _PRODUCTS = 1 << 30  # of two numbers, that are summed on a side
 
 
 def can_be_paired(number: int) -> bool:
-    """Whether all pairs of so many numbers are looked at."""
+    """Whether there are few enough numbers to look at all pairs of them."""
     return number <= _MOST_PAIRED
 
 
 def most_linked(names: Sequence[str], seen: Draws, number: int) -> list[str]:
-    """The numbers of the pairs that are linked most differently on the two sides.
+    """The numbers in those pairs whose dependence differs most between the two sides.
 
     A number is reduced to the side of its median that it lies on, and a link of two is the mean
     product of these. So an output whose single numbers tell nothing may tell by two of them.
@@ -209,7 +209,7 @@ def _range_merits(names: Sequence[str], sides: Sequence[Outputs], goal: Goal) ->
 
 
 def _quantiles(rows: Floats) -> Floats:
-    """For every row some of its quantiles; NaN for one without numbers."""
+    """Some quantiles of every row; NaN for a row without numbers."""
     ordered = np.sort(rows, axis=1)  # NaN last
     known = np.maximum(np.count_nonzero(~np.isnan(ordered), axis=1), 1)
     shares = np.linspace(0.0, 1.0, _QUANTILES)
@@ -218,7 +218,7 @@ def _quantiles(rows: Floats) -> Floats:
 
 
 def _below(rows: Floats, cuts: Floats) -> Floats:
-    """How many numbers of a row lie below each cut, and up to it; none first, and all last."""
+    """For every row, how many numbers lie below each cut and how many at or below it."""
     columns = [np.zeros(len(rows))]
     for j in range(cuts.shape[1]):
         cut = cuts[:, j : j + 1]

@@ -45,7 +45,7 @@ class Draws:
 
     @classmethod
     def of(cls, sampler: Sampler, begin: int, end: int) -> "Draws":
-        """The draws of these numbers."""
+        """The draws with these indices."""
         return cls(*sampler.draw(begin, end))
 
     def on(self, side: Side) -> Outputs:
@@ -65,7 +65,7 @@ class Draws:
         return self.split(max(self.left.size, self.right.size))
 
     def split(self, most: int) -> tuple["Draws", "Draws"]:
-        """The first half, but no more than `most` draws of it, and the rest."""
+        """The first half of the draws (at most `most` of them), and the rest."""
         a, b = min(self.left.size // 2, most), min(self.right.size // 2, most)
         first = Draws(self.left.between(0, a), self.right.between(0, b))
         return first, Draws(
@@ -99,14 +99,14 @@ class Proposal:
 
 
 class Goal(Protocol):
-    """Turns counts on the favored side and on the other into merits; larger is better."""
+    """How promising events are, by their counts on the favored and the other side."""
 
     def merit(self, hits: Floats, trials: int, other: Floats, other_trials: int) -> Floats: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """ln of the smallest ratio r = (P(E) − δ)/Q(E) that `planned` draws could not reject.
+    """The lower bound on ε that `planned` more draws should show, judging by these counts.
 
     In square roots of counts a and b the joint test of `binomial` is, nearly,
     2(√a − √(r·b)) = z·√((1 − p) + r·(1 − q)); the smaller root of its square, a quadratic in √r.
@@ -148,7 +148,7 @@ def tally(event: Event, favors: Side, draws: Draws) -> tuple[float, int, float, 
 
 
 def numeric_features(seen: Draws) -> list[str]:
-    """Columns of either side, and summaries of them where outputs have several parts."""
+    """The numeric columns of both sides, and summaries of them if outputs have several parts."""
     names = list(dict.fromkeys([*seen.left.columns, *seen.right.columns]))
     parts = sum(map(is_part, names))
     summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]
@@ -173,7 +173,7 @@ def _relations(seen: Draws) -> list[str]:
 
 
 def _digits(seen: Draws, names: Sequence[str]) -> list[str]:
-    """Digits of outputs that may be codes of many answers; else the last ones of whole numbers."""
+    """Digits of numbers that may encode many answers; else the last digits of whole numbers."""
     few = [name for name in names if name.startswith(WHOLE)][:WITH_BITS]
     ranges = {name: found for name in few if (found := _whole_range(seen, name)) is not None}
     low, high = ranges.get(WHOLE, (-np.inf, np.inf))
@@ -184,7 +184,7 @@ def _digits(seen: Draws, names: Sequence[str]) -> list[str]:
 
 
 def _whole_range(seen: Draws, name: str) -> tuple[float, float] | None:
-    """The least and the largest of the first numbers; None unless whole and of many values."""
+    """The smallest and largest of the first values; None unless they are many whole numbers."""
     heads = np.concatenate([side.column(name)[:_GLANCE] for side in (seen.left, seen.right)])
     if not (heads == np.floor(heads)).all() or len(np.unique(heads)) < _CODES:
         return None
@@ -192,7 +192,7 @@ def _whole_range(seen: Draws, name: str) -> tuple[float, float] | None:
 
 
 def searched_features(seen: Draws) -> list[str]:
-    """Features searched one by one: all or, where there are many, the summaries of them."""
+    """The features that are searched one by one: all, or only the summaries if there are many."""
     names = numeric_features(seen)
     return names if len(names) <= MANY else [name for name in names if not is_part(name)][:MANY]
 
@@ -207,7 +207,7 @@ def base_columns(seen: Draws) -> list[str]:
 
 
 def bit_features(seen: Draws) -> tuple[list[str], list[str]]:
-    """Columns about the bits of the first numbers, and of those that only a scan looks at."""
+    """Columns on the bits of the first numbers, and columns for the quick scan alone."""
     names = base_columns(seen)
     first, more = (
         [f"{function}({name})" for name in part for function in BITS]
@@ -217,7 +217,7 @@ def bit_features(seen: Draws) -> tuple[list[str], list[str]]:
 
 
 def unexamined_bits(seen: Draws) -> str:
-    """What of the bits no event is about, in words; empty if there is nothing."""
+    """A sentence on the bits that no event covers; empty if all are covered."""
     number = len(base_columns(seen))
     if number <= _MOST_WITH_BITS:
         return ""

@@ -1,4 +1,4 @@
-"""Events: sets of outputs, frozen, in words, as JSON, and testable on fresh outputs.
+"""Events: sets of outputs that print in words, save as JSON, and can be tested on fresh outputs.
 
 An event is a statement about features of an output (see `outputs`). It never depends on the
 sample that it is judged on.
@@ -21,7 +21,7 @@ _SHOWN = 6  # values or features that are named in words before "… more"
 
 
 class _Event(ABC):
-    """What all events share: they hold no failures that were set aside, and are written as JSON."""
+    """What all events share: a failure that the caller does not count is in none of them."""
 
     __slots__ = ()
     kind: ClassVar[str]
@@ -35,7 +35,7 @@ class _Event(ABC):
         return self.holds(outputs) & ~outputs.set_aside
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The event as a dictionary for JSON."""
         return tagged(self, self.kind)
 
 
@@ -76,7 +76,7 @@ class Between(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOf(_Event):
-    """The output, or a part of it, is one of these canonical texts.
+    """The canonical text of the output, or of a part of it, is one of those listed.
 
     >>> print(OneOf(feature="output", texts=("3",)))
     output = 3
@@ -101,7 +101,7 @@ class OneOf(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linear(_Event):
-    """Σ weight·feature ≥ bound; a feature that is missing counts as 0."""
+    """Σ weight·feature ≥ bound; a missing feature counts as 0."""
 
     kind: ClassVar[str] = "linear"
     features: tuple[str, ...]
@@ -117,14 +117,14 @@ class Linear(_Event):
         return total
 
     def _sum(self, column: Callable[[str], Floats], size: int) -> Floats:
-        """One number after the other: a sum in another order would depend on the block."""
+        """Add one number after the other: in another order the sum would depend on the block."""
         total = np.zeros(size)
         for name, weight in zip(self.features, self.weights, strict=True):
             total += weight * column(name)
         return total
 
     def negated(self) -> "Linear":
-        """The score with its sign changed; the bound is yet to be chosen."""
+        """The score with its sign changed; its bound must still be chosen."""
         return Linear(features=self.features, weights=tuple(-w for w in self.weights), bound=0.0)
 
     def holds(self, outputs: Outputs) -> Mask:
@@ -178,7 +178,7 @@ class Trees(_Event):
         return total
 
     def negated(self) -> "Trees":
-        """The score with its sign changed; the bound is yet to be chosen."""
+        """The score with its sign changed; its bound must still be chosen."""
         trees = tuple(replace(tree, value=tuple(-v for v in tree.value)) for tree in self.trees)
         return Trees(features=self.features, trees=trees, bound=0.0)
 
@@ -190,7 +190,7 @@ class Trees(_Event):
         return f"{score} ≥ {self.bound:.6g}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it; trees as lists of lists."""
+        """The event as a dictionary for JSON; trees are lists of lists."""
         told = [fields_of(tree) for tree in self.trees]
         for tree in told:
             tree["missing_left"] = [int(to_left) for to_left in tree["missing_left"]]
@@ -203,7 +203,7 @@ _KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in (Between, OneOf, L
 
 
 def event_from_dict(told: dict[str, Any]) -> Event:
-    """The event that `to_dict` described."""
+    """The event that was saved by `to_dict`."""
     return untagged(told, _KINDS)
 
 

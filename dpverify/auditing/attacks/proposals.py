@@ -1,4 +1,4 @@
-"""Attacks: ways to look at past draws and propose the event that tells the two sides apart best.
+"""Attacks: each looks at past draws and proposes the event that tells the two sides apart best.
 
 An attack offers *families*: functions that propose events from draws, for instance all cuts of one
 number. The larger a family, the more its best event flatters it. So each proposes from one half of
@@ -68,7 +68,7 @@ Family: TypeAlias = Callable[[Draws, Goal], Iterable[Proposal]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Families:
-    """Which attacks are tried."""
+    """Which kinds of attacks the caller wants."""
 
     bits: bool = False
     classifiers: bool = True
@@ -85,13 +85,13 @@ class Prospect:
 
 
 class Attack(ABC):
-    """A way to look for events; `name` says in a verdict what was looked for."""
+    """A way to search for events; verdicts give its `name` as what was tried."""
 
     name: str
     looks_at_all = False  # draws that are held; else no more of long outputs than is cheap
 
     def __new__(cls, *_args: object, **_options: object) -> Self:
-        """Refuse a class that lacks something, by name."""
+        """Raise if a subclass does not define all that it must, and name what is missing."""
         missing = sorted(cls.__abstractmethods__)
         if not {"name", "__dataclass_fields__"} & set(dir(cls)):
             missing.append("name")
@@ -101,18 +101,18 @@ class Attack(ABC):
 
     @abstractmethod
     def families(self, seen: Draws) -> Iterable[Family]:
-        """Functions that propose events from draws like these, each counted by itself."""
+        """The families of events to search in such draws; each proposes its best event."""
 
     def is_tried(self, wanted: Families) -> bool:
-        """Whether the caller asked for this attack; by default it is one about values."""
+        """Whether the caller wants this attack; by default, unless only bits are wanted."""
         return not wanted.only_bits
 
     def told(self, seen: Draws) -> set[str]:
-        """What is looked for in such draws, in words."""
+        """What the attack searches in such draws, in words."""
         return {self.name} if self.families(seen) else set()
 
     def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Prospect]:
-        """For each side, the merit of the families' events on draws that did not choose them."""
+        """Each family's best event per side; its merit is from draws that did not choose it."""
         for family in self.families(seen):
             for side, merit in _cross_counted(family, halves, goal).items():
                 yield Prospect(side, merit, partial(_again, family, seen, goal, side, merit))
@@ -137,7 +137,7 @@ class Scan(Attack):
 
 
 class NumberCuts(Attack):
-    """Thresholds and intervals of single numbers; of the likelihood ratio where it is known."""
+    """Thresholds and intervals of single numbers, or of the likelihood ratio where it is known."""
 
     name = _CUTS
 
@@ -154,7 +154,7 @@ class NumberCuts(Attack):
 
 
 class Values(Attack):
-    """Single values and sets of values, of the output and of its parts."""
+    """Single values and sets of values of the output and of its parts."""
 
     name = _VALUES
 
@@ -165,7 +165,7 @@ class Values(Attack):
 
 
 class TextCuts(Attack):
-    """Thresholds of characters, and of numbers that are written in texts.
+    """Thresholds on the characters of texts and on the numbers written in them.
 
     After all others, since of two events that promise the same the first is taken.
     """
@@ -182,7 +182,7 @@ class TextCuts(Attack):
 
 
 class FloatBits(Attack):
-    """What the bits of floats show; how numbers are represented."""
+    """Events on the bits of floats, and on how numbers are represented."""
 
     name = _BITS
 
@@ -200,7 +200,7 @@ class FloatBits(Attack):
 
 @dataclass(frozen=True)
 class Learned(Attack):
-    """Thresholds of a learned score, for outputs of few numbers or (`many`) of many.
+    """Thresholds on a learned score, for outputs of few numbers or (`many`) of many.
 
     Learning is slow, so it is done on one half of the draws; the cuts are chosen and counted within
     the other.
@@ -214,7 +214,7 @@ class Learned(Attack):
         return wanted.classifiers and not wanted.only_bits
 
     def features(self, seen: Draws) -> list[str]:
-        """The numbers that the score may depend on."""
+        """The numbers that the score may use."""
         names = numeric_features(seen)
         fits = len(names) > 1 and (len(names) > _MANY_TO_LEARN) is self.many
         return names if fits and LOSS not in names else []
@@ -224,7 +224,7 @@ class Learned(Attack):
         return {self.name} if enough and self.features(seen) else set()
 
     def families(self, seen: Draws) -> list[Family]:
-        """None: the learned score is its one family."""
+        """No families, as the learned score is the only candidate."""
         del seen
         return []
 
@@ -247,7 +247,7 @@ class Learned(Attack):
 
 
 class Means(Learned):
-    """Differences of means, of the numbers themselves: cheap, and the better the more draws."""
+    """Thresholds on differences of means, which cost little and gain from many draws."""
 
     looks_at_all = True
 
@@ -258,7 +258,7 @@ class Means(Learned):
 
 
 class LearnedBits(Learned):
-    """Thresholds of a score that is learned from the bits of floats."""
+    """Thresholds on a score learned from the bits of floats."""
 
     def is_tried(self, wanted: Families) -> bool:
         return wanted.classifiers and wanted.bits
@@ -272,13 +272,13 @@ class LearnedBits(Learned):
 
 
 def _few_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees | None:
-    """Boosted trees over the numbers that look most telling on these draws."""
+    """Boosted trees on the numbers that tell these draws apart best."""
     goal = Bound(delta=0.0, z=1.0, planned=left.size)
     return boosted(left, right, most_telling(names, Draws(left, right), goal, _TREES_SEE))
 
 
 class Pairs(Means):
-    """Trees over the numbers of the pairs that tell most together, though each alone may not."""
+    """Trees on pairs of numbers that tell the sides apart together, though perhaps not alone."""
 
     looks_at_all = False
 
@@ -294,7 +294,7 @@ def _pairs_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees
 
 
 def unexamined_relations(seen: Draws, tried: frozenset[str]) -> str:
-    """What relations between numbers no event is about, in words; empty where trees see all."""
+    """A sentence on relations between numbers that no event covers; empty where trees see all."""
     number = sum(map(is_part, base_columns(seen)))
     if number <= _MANY_TO_LEARN:
         return ""
@@ -324,7 +324,7 @@ for _file in iter_modules([str(Path(__file__).parent)]):  # those that register 
 
 
 def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposal]:
-    """The best event for each side that it may favor."""
+    """The best event for each of the two sides that it may favor."""
     fewer = seen.latest(_looked_at(seen))
     _derive(fewer)
     halves = {False: fewer.halves(), True: seen.halves()}
@@ -340,7 +340,7 @@ def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposa
 
 
 def _looked_at(seen: Draws) -> int:
-    """Draws a side that are searched: fewer of long outputs, a function of their length alone."""
+    """How many draws a side to search; fewer if outputs are long."""
     width = max(len(seen.left.columns), len(seen.right.columns), 1)
     return max(_NUMBERS_SEARCHED // width, _LEAST_SEARCHED)
 
@@ -353,7 +353,7 @@ def _derive(seen: Draws) -> None:
 
 
 def _cross_counted(family: Family, halves: tuple[Draws, Draws], goal: Goal) -> dict[Side, float]:
-    """The merit, for each side, of a family's proposals counted where they were not chosen."""
+    """The merit for each side if each half's best event is counted on the other half."""
     found = [_best_of(family, half, goal) for half in halves]
     merits = {}
     for side in Side:
@@ -371,7 +371,7 @@ def _cross_counted(family: Family, halves: tuple[Draws, Draws], goal: Goal) -> d
 
 
 def _again(family: Family, seen: Draws, goal: Goal, side: Side, merit: float) -> Proposal | None:
-    """The family's event chosen from all draws, with the merit that it had on halves."""
+    """The family's event chosen from all draws, with the merit that was measured on halves."""
     found = _best_of(family, seen, goal)
     return replace(found[side], merit=merit) if side in found else None
 
@@ -386,12 +386,12 @@ def _best_of(family: Family, draws: Draws, goal: Goal) -> dict[Side, Proposal]:
 
 
 def described(seen: Draws, wanted: Families) -> set[str]:
-    """What is looked for in such draws, in words."""
+    """What these attacks search in such draws, in words."""
     return set().union(*(attack.told(seen) for attack in ATTACKS if attack.is_tried(wanted)))
 
 
 def in_order(tried: frozenset[str]) -> tuple[str, ...]:
-    """What was tried, in the order in which a reader should see it."""
+    """What was tried, in the order in which verdicts print it."""
     learned = [attack.name for attack in ATTACKS if isinstance(attack, Learned)]
     known = [_RATIO, _CUTS, _VALUES, *learned]
     others = sorted(tried - {*known, _BITS})
@@ -399,25 +399,25 @@ def in_order(tried: frozenset[str]) -> tuple[str, ...]:
 
 
 def has_learners(seen: Draws) -> bool:
-    """Whether outputs have several numbers, so that classifiers have something to learn."""
+    """Whether outputs have several numbers, so that a classifier can learn something."""
     several = len(seen.left.columns) > 1  # told without deriving anything
     return LOSS not in seen.left.columns and (several or len(numeric_features(seen)) > 1)
 
 
 def _values_of_any(names: Sequence[str], seen: Draws, goal: Goal) -> Iterator[Proposal]:
-    """Values of many parts, as one family: its best must prove itself on other draws."""
+    """Values of many parts as one family: only the best of them is counted on other draws."""
     for name in names:
         yield from values(name, seen, goal)
 
 
 def _finite(score: Linear | Trees, side: Outputs) -> Floats:
-    """The scores; none of failures that are set aside, which no cut may count."""
+    """The scores, with NaN for failures that the caller does not count: no cut counts them."""
     result: Floats = np.where(side.set_aside, np.nan, np.nan_to_num(score.score(side), nan=0.0))
     return result
 
 
 def _of_score(event: Event, score: Linear | Trees) -> Event:
-    """The event about the column of scores, as one about outputs."""
+    """Turn a cut of the score's column into an event about outputs."""
     if not isinstance(event, Between):
         raise TypeError(f"{event!r} is no cut of a score")
     if event.high == np.inf:

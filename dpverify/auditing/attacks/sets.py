@@ -1,4 +1,4 @@
-"""Events that name values: single ones, sets of them, and those that only one side reaches."""
+"""Events that list values: single ones, sets of them, and those seen on only one side."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -21,7 +21,7 @@ _PARTS = 4  # of the draws, each counted by ratios that the others show
 
 
 def values(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
-    """Single values and sets of values of the output or a part of it."""
+    """Single values and sets of values, of the output or of a part of it."""
     if _all_differ(name, seen):
         return
     both = joined_part(name, [seen.left, seen.right])
@@ -42,7 +42,7 @@ def values(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
 
 
 def reachable(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
-    """Values that one side has shown in its first half and the other has not.
+    """Values that the first half of one side's draws has and the other side's does not.
 
     Noise from few random bits reaches few floats, and others from other data. [Mironov, CCS 2012]
     """
@@ -62,7 +62,7 @@ def reachable(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
 
 
 def _all_differ(name: str, seen: Draws) -> bool:
-    """Whether no value comes twice among the first draws, so that none is worth counting."""
+    """Whether no value repeats among the first draws, so that counting values is useless."""
     sides = [side.between(0, min(side.size, _GLANCE)) for side in (seen.left, seen.right)]
     heads = joined_part(name, sides)
     keys = np.sort(heads.keys(name))
@@ -91,7 +91,7 @@ def _per_value(codes: Ints, number: int) -> Floats:
 
 
 def _best_set(sides: tuple[Ints, Ints], number: int, goal: Goal, side: Side) -> tuple[Ints, float]:
-    """Codes of the best set among those that collect values in the order of their ratio."""
+    """The best set of values, when values are added in the order of their likelihood ratio."""
     if number > _FEW:
         return _pooled(sides, number, goal, side)
     counts = [_per_value(codes, number) for codes in sides]
@@ -101,7 +101,7 @@ def _best_set(sides: tuple[Ints, Ints], number: int, goal: Goal, side: Side) -> 
 
 
 def _pooled(sides: tuple[Ints, Ints], number: int, goal: Goal, side: Side) -> tuple[Ints, float]:
-    """The same where values are many and each is rare: so many with the largest estimated ratios.
+    """The best set where values are many and rare: how many to take is cross-validated.
 
     Ratios that are estimated from few draws flatter what they rank first. So how many values to
     take is counted on draws that did not rank them, part by part; the ranking itself is that of
@@ -127,7 +127,7 @@ def _sizes(sides: tuple[Ints, Ints]) -> tuple[int, int]:
 
 
 def _ratios(counts: Sequence[Floats], side: Side) -> Floats:
-    """The estimated log ratio of every value; that of rare ones leans to 0."""
+    """The estimated log likelihood ratio of every value, shrunk towards 0 for rare ones."""
     favored, other = counts[side.value], counts[side.other.value]
     result: Floats = np.log((favored + 0.5) / (other + 0.5))
     return result

@@ -34,7 +34,7 @@ _KEEP = 0.997  # share of the merit that a rounded cut must keep
 
 
 def smoothed(proposal: Proposal, seen: Draws, goal: Bound) -> Proposal | None:
-    """A cut of the same number where a smooth ratio puts it; None unless it fits and promises more.
+    """The cut moved to where a smooth likelihood ratio puts it; None unless that fits and gains.
 
     An interval may be opened to one side or the other. The merit is what the smooth ratio promises,
     doubted half as much as counts are.
@@ -72,7 +72,7 @@ def smoothed(proposal: Proposal, seen: Draws, goal: Bound) -> Proposal | None:
 
 
 class _Beyond:
-    """How many draws of either side a smooth ratio expects up to a cut, and what that is worth."""
+    """Expected counts up to each cut, from a smooth likelihood ratio, and the merit they give."""
 
     def __init__(
         self, ordered: Floats, chances: Floats, sizes: tuple[int, int], goal: Bound
@@ -83,7 +83,7 @@ class _Beyond:
         self.goal = goal
 
     def best(self, sides: tuple[Floats, Floats]) -> tuple[float, float, tuple[float, float]]:
-        """The best cut after its merit, which is −∞ if counts up to it do not fit, or are many.
+        """The best cut, after its merit; −∞ if counts up to it contradict the model, or are large.
 
         And the counts that are expected.
         """
@@ -109,18 +109,18 @@ class _Beyond:
 
 
 def _merit(goal: Bound, hits: Floats, others: Floats, sizes: tuple[int, int]) -> Floats:
-    """What expected counts promise, without a doubt of them."""
+    """The merit of expected counts, taken as if they had no error."""
     return replace(goal, doubt=0.0).merit(*_counted((hits, others), sizes))
 
 
 def _counted(expected: tuple[Any, Any], sizes: tuple[int, int]) -> tuple[Floats, int, Floats, int]:
-    """Expected counts as a merit takes them: it adds one on the other side; none is missing."""
+    """Expected counts in the form that `merit` takes, which adds one on the other side itself."""
     hits, others = np.atleast_1d(expected[0]), np.atleast_1d(expected[1])
     return hits, sizes[0], np.maximum(others - 1.0, 0.0), sizes[1]
 
 
 def _chances(ordered: Floats, labels: Floats) -> Floats | None:
-    """The chance that each draw came from the first side, by logistic regression on its rank."""
+    """The probability that each draw came from the first side, by logistic regression on ranks."""
     first = np.searchsorted(ordered, ordered, side="left")
     last = np.searchsorted(ordered, ordered, side="right")
     scores = scipy.special.ndtri((first + last) / 2.0 / len(ordered))
@@ -143,7 +143,7 @@ def _chances(ordered: Floats, labels: Floats) -> Floats | None:
 
 
 def _simpler(cut: float, merit: float, beyond: _Beyond) -> float:
-    """The cut with fewer digits, if it keeps nearly all of the merit."""
+    """The cut with fewer digits, if that keeps nearly all of the merit."""
     for digits in (2, 3, 4, 6):
         rounded = float(f"{cut:.{digits}g}")
         if beyond.merits(np.array([rounded]))[0] >= merit - (1.0 - _KEEP) * abs(merit):

@@ -1,1 +1,1 @@
-"""Whole profiles and trade-off curves from draws, with bands."""
+"""Confidence bands for whole privacy profiles and trade-off curves, from draws."""

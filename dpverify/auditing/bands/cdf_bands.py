@@ -1,4 +1,4 @@
-r"""A band that holds a whole distribution function, from n draws, exactly in finite samples.
+r"""A confidence band for a whole distribution function from n draws, exact in finite samples.
 
 Let U₁, …, U_n be uniform, N(t) = #{U_j ≤ t}, and t₁ < … < t_K a grid. Given limits lo_i ≤ hi_i, the
 chance that lo_i ≤ N(t_i) ≤ hi_i for all i is computed, not bounded: N is a Poisson process of rate
@@ -32,7 +32,7 @@ _SEARCH = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountLimits:
-    """lo_i ≤ #{U_j ≤ t_i} ≤ hi_i for all i at once, but for probability `level`."""
+    """Limits lo_i ≤ #{U_j ≤ t_i} ≤ hi_i that hold for all i at once, except with chance `level`."""
 
     at: Floats
     low: Ints
@@ -44,7 +44,7 @@ class CountLimits:
 
 @lru_cache(maxsize=64)
 def count_limits(draws: int, level: float) -> CountLimits:
-    """Limits at one local level, as narrow as simultaneous coverage 1 − level allows."""
+    """The narrowest limits, all at one local level, whose simultaneous coverage is 1 − level."""
     check_count("draws", draws)
     check_level(level)
     at = _grid(draws)
@@ -100,7 +100,7 @@ class TailLimits:
 
     @classmethod
     def of(cls, values: Floats, level: float) -> "TailLimits":
-        """From draws of S; no NaN among them."""
+        """The limits from draws of S, none of which may be NaN."""
         return cls(np.sort(values), count_limits(len(values), level))
 
     def at_least(self, x: Floats) -> tuple[Floats, Floats]:
@@ -127,14 +127,14 @@ class TailLimits:
 
 
 def _grid(draws: int) -> Floats:
-    """Dense towards both ends, where counts are small and ratios large."""
+    """A grid that is dense towards both ends, where counts are small and ratios large."""
     tail = np.geomspace(min(0.5 / draws, 0.25), 0.5, _TAIL)
     even = np.arange(1, _EVEN) / _EVEN
     return np.unique(np.concatenate([tail, 1.0 - tail, even]))
 
 
 def _quantiles(draws: int, at: Floats, local: float) -> tuple[Ints, Ints]:
-    """About the quantiles of Bin(n, t) at the local level; `coverage` judges whatever they are."""
+    """Roughly the quantiles of Bin(n, t) at the local level; `coverage` says what they achieve."""
     with np.errstate(invalid="ignore"):
         low = np.nan_to_num(scipy.special.bdtrik(local, draws, at), nan=-1.0)
         high = np.nan_to_num(
@@ -149,7 +149,7 @@ def _quantiles(draws: int, at: Floats, local: float) -> tuple[Ints, Ints]:
 
 
 def _poisson(mean: float) -> tuple[int, Floats]:
-    """P(Poisson(mean) = k) for k from the first number on, without what lies 12 deviations off."""
+    """P(Poisson(mean) = k) from the first k on, without those more than 12 deviations away."""
     reach = 12.0 * math.sqrt(mean) + 40.0
     least = max(0, math.floor(mean - reach))
     return least, np.exp(_log_poisson(mean, np.arange(least, math.ceil(mean + reach) + 1)))

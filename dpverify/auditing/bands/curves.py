@@ -1,4 +1,4 @@
-"""Whole profiles and trade-off curves from draws, with bands that hold everywhere at once.
+"""Privacy profiles and trade-off curves with confidence bands that hold everywhere at once.
 
 A part of the draws chooses one score (`scores`); on the rest, the distribution functions of the
 score on the two sides are held in exact simultaneous bands (`cdf_bands`), both at half the level.
@@ -30,7 +30,7 @@ from dpverify.plain import fields_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventLimits:
-    """Limits for the chances of a family of events, favored and other side, all at once."""
+    """Limits for the probabilities of many events on the favored and the other side, at once."""
 
     favored_low: Floats
     favored_high: Floats
@@ -47,7 +47,7 @@ class EventLimits:
         return min(max(best, 0.0), 1.0)
 
     def epsilon_low(self, delta: float) -> float:
-        """The largest ε with P_low > e^ε·Q_high + δ for one of the events; 0 if there is none."""
+        """The largest ε with P_low > e^ε·Q_high + δ for some event; 0 if there is none."""
         telling = self.favored_low > delta
         ratios = (self.favored_low[telling] - delta) / self.other_high[telling]
         return max(0.0, float(np.log(np.max(ratios)))) if telling.any() else 0.0
@@ -55,7 +55,7 @@ class EventLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excess:
-    """Where a band refutes a claim: at ε the pair has more than the δ claimed."""
+    """Where a band refutes a claim: an ε at which the pair needs more than the claimed δ."""
 
     epsilon: float
     claimed: float
@@ -67,7 +67,7 @@ class Excess:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TradeOffBand:
-    """False alarms against misses in telling left from right, with a band.
+    """False-alarm and miss rates of the tests between left and right, with a confidence band.
 
     With probability 1 − `level`, for all false-alarm rates at once: some test misses no more than
     `upper`, whatever the score; and thresholds on this score miss at least `lower`.
@@ -89,7 +89,7 @@ class TradeOffBand:
     score: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The band as a dictionary for JSON."""
         return fields_of(self)
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ class TradeOffBand:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProfileBand:
-    """δ(ε) of a mechanism on one pair of datasets, in the worse direction, with a band.
+    """δ(ε) of a mechanism on one pair of datasets, in the worse direction, with a confidence band.
 
     With probability 1 − `level`, for all ε at once: the pair's δ(ε) is at least `lower`; and
     thresholds on this score reach at most `upper`. `draws` counts the draws a side of the band.
@@ -131,24 +131,24 @@ class ProfileBand:
         return (*self.events, *self.marks)
 
     def lower_delta(self, epsilon: float) -> float:
-        """δ at ε is at least this."""
+        """A lower bound on δ at ε."""
         check_between("epsilon", epsilon, 0.0, math.inf)
         if epsilon > LARGEST_EPSILON:
             return 0.0
         return max(limits.delta_low(float(epsilon)) for limits in self._shown)
 
     def upper_delta(self, epsilon: float) -> float:
-        """Thresholds on the score reach at most this δ at ε; other events may reach more."""
+        """An upper bound on the δ at ε that score thresholds reach; other events may need more."""
         check_between("epsilon", epsilon, 0.0, LARGEST_EPSILON)
         return max(limits.delta_high(float(epsilon)) for limits in self.events)
 
     def epsilon_lower(self, delta: float) -> float:
-        """The smallest ε that holds at δ is at least this, for all δ at once."""
+        """A lower bound on the ε needed at δ, valid for all δ at once."""
         check_between("delta", delta, 0.0, 1.0)
         return max(limits.epsilon_low(float(delta)) for limits in self._shown)
 
     def refutes(self, claim: Claimable) -> Excess | None:
-        """Where the band exceeds the claim by most; None if it does so nowhere.
+        """The point where the band exceeds the claim by most; None if it exceeds it nowhere.
 
         A true claim is refuted with probability at most `level`, however many are tried.
         """
@@ -164,7 +164,7 @@ class ProfileBand:
         return max(found, key=lambda excess: excess.shown - excess.claimed) if found else None
 
     def trade_off(self, false_alarms: ArrayLike | None = None) -> TradeOffBand:
-        """The same band as a trade-off curve; the two hold at once."""
+        """The same band as a trade-off curve; both hold at once."""
         grid = np.linspace(0.0, 1.0, 201) if false_alarms is None else false_alarms
         rates = np.atleast_1d(np.asarray(grid, dtype=np.float64))
         if not rates.size or np.isnan(rates).any() or rates.min() < 0.0 or rates.max() > 1.0:
@@ -180,7 +180,7 @@ class ProfileBand:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it: the curves, and how they came about."""
+        """The band as a dictionary for JSON: the curves, and how they were computed."""
         told = fields_of(self)
         del told["events"], told["marks"]
         return {"version": 1} | told
@@ -197,7 +197,7 @@ class ProfileBand:
 
 
 def claimed_trade_off(claim: Claimable, false_alarms: Floats) -> Floats:
-    """The least miss rate that a claim allows at each false-alarm rate, or a little less.
+    """A lower bound on the miss rate that a claim allows at each false-alarm rate.
 
     The supremum over ε of 1 − δ(ε) − e^ε·α and e^(−ε)·(1 − δ(ε) − α). [DRS22 Prop. 6]
     """
@@ -214,7 +214,7 @@ def claimed_trade_off(claim: Claimable, false_alarms: Floats) -> Floats:
 
 
 def _hull(false_alarm: Floats, miss: Floats, at: Floats) -> Floats:
-    """The lower convex hull of (0, 1), (1, 0) and the points: tests may be mixed at random."""
+    """The lower convex hull of (0, 1), (1, 0) and the points, as tests may be mixed at random."""
     order = np.lexsort((miss, false_alarm))
     corners: list[tuple[float, float]] = []
     points = zip(false_alarm[order].tolist(), miss[order].tolist(), strict=True)

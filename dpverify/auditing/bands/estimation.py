@@ -1,4 +1,4 @@
-"""From draws to a band: choose a score, draw afresh, bound all its thresholds at once."""
+"""Estimate a profile: choose a score on some draws, then bound all its thresholds on others."""
 
 import math
 import time
@@ -39,7 +39,7 @@ def estimate_profile(  # noqa: PLR0913  # a front door
     epsilons: ArrayLike | None = None,
     timeout: float | None = None,
 ) -> ProfileBand:
-    """The profile of `mechanism` on two datasets, from `draws` on each side, with its band.
+    """Estimate the profile of `mechanism` on two datasets, with a band, from `draws` on each side.
 
     A quarter of the draws chooses the score, unless the mechanism has `log_density`: then the
     privacy loss is the score, the best there is, and nearly all draws go into the band.
@@ -79,7 +79,7 @@ def estimate_profile(  # noqa: PLR0913  # a front door
 def limits_of(
     score: Score, fresh: Draws, *, level: float
 ) -> tuple[tuple[EventLimits, EventLimits], tuple[Mark, ...]]:
-    """All thresholds of a score bounded at once, and single ones sharper: half the level each."""
+    """Bounds for all thresholds at once, and sharper ones for a few; each uses half the level."""
     scores = score.values(fresh.left), score.values(fresh.right)
     # The two sides are independent, so that both bands hold with the product of their chances.
     own = -math.expm1(math.log1p(-level / 2.0) / 2.0)
@@ -88,7 +88,7 @@ def limits_of(
 
 
 def threshold_limits(left: TailLimits, right: TailLimits) -> tuple[EventLimits, EventLimits]:
-    """All events "score ≥ x" for the left side and "score ≤ x" for the right, bounded at once."""
+    """Bounds for all events "score ≥ x" (left side) and "score ≤ x" (right side) at once."""
     cuts = _cuts(left, right)
     (p_low, p_high), (q_low, q_high) = left.at_least(cuts), right.at_least(cuts)
     above = EventLimits(p_low, p_high, q_low, q_high)
@@ -97,7 +97,7 @@ def threshold_limits(left: TailLimits, right: TailLimits) -> tuple[EventLimits, 
 
 
 def _divided(sampler: Sampler, draws: int) -> tuple[Explore, Confirm]:
-    """Draws to choose the score from, a few where densities are known; and the rest."""
+    """Draws to choose the score from, only a few where densities are known; and the others."""
     first = Draws.of(sampler, 0, _FIRST)
     refuse_useless(first)
     if LOSS in first.left.columns:
@@ -110,7 +110,7 @@ def _divided(sampler: Sampler, draws: int) -> tuple[Explore, Confirm]:
 
 
 def _cuts(left: TailLimits, right: TailLimits) -> Floats:
-    """The thresholds at which a limit changes; others cannot do better."""
+    """The thresholds at which a limit changes; no other threshold can do better."""
     places = []
     for side in (left, right):
         low, high = side.limits.low, side.limits.high

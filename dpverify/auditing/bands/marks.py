@@ -1,4 +1,4 @@
-r"""Single events that a band is sharpened by: for each, one joint test of both sides.
+r"""Single events that sharpen a band: each is judged by one joint test of both sides.
 
 A band for whole distribution functions pays twice: for all thresholds at once, and for both sides
 at once, since the worse ends of two bands meet in P_low − e^ε·Q_high. For a few events, chosen with
@@ -35,12 +35,12 @@ class Mark:
     other_high: float
 
     def delta_low(self, epsilon: float) -> float:
-        """P(E) − e^ε·Q(E) is at least this."""
+        """A lower bound on P(E) − e^ε·Q(E)."""
         change = math.exp(self.epsilon) - math.exp(epsilon)
         return self.delta + change * (self.other_low if change > 0.0 else self.other_high)
 
     def epsilon_low(self, delta: float) -> float:
-        """P(E) ≥ e^ε·Q(E) + δ up to this ε; 0 if there is none."""
+        """The largest ε with P(E) ≥ e^ε·Q(E) + δ by this bound; 0 if there is none."""
         change = self.delta - delta
         rate = self.other_high if change > 0.0 else self.other_low
         if rate <= 0.0:
@@ -51,7 +51,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """score ≥ at for the left side, if `above`; else score ≤ at for the right."""
+    """The event score ≥ at for the left side, if `above`; else score ≤ at for the right side."""
 
     at: float
     above: bool
@@ -68,7 +68,7 @@ class _Cut:
         )
 
     def other(self, limits: tuple[TailLimits, TailLimits]) -> tuple[float, float]:
-        """Limits for the chance on the other side."""
+        """Limits for the probability on the other side."""
         point = np.array([self.at])
         low, high = limits[1].at_least(point) if self.above else limits[0].at_most(point)
         return float(low[0]), float(high[0])
@@ -77,7 +77,7 @@ class _Cut:
 def marked(
     scores: tuple[Floats, Floats], limits: tuple[TailLimits, TailLimits], *, level: float
 ) -> tuple[Mark, ...]:
-    """Marks for several δ, all of them right at once but for probability `level`.
+    """Bounds at several δ that hold at once with probability 1 − `level`.
 
     `limits` hold the distribution functions of the scores, left and right.
     """
@@ -95,7 +95,7 @@ def marked(
 
 
 class _Choice:
-    """The cuts, and the δ to hold them to, that promise most at several ε."""
+    """The best cut at each of several ε, and the δ to test it against."""
 
     def __init__(self, scores: tuple[Floats, Floats], planned: int, z: float) -> None:
         left, right = (np.sort(side) for side in scores)
@@ -112,7 +112,7 @@ class _Choice:
         self.errors = z / math.sqrt(planned) + _DOUBT / math.sqrt(min(sizes))
 
     def best(self, epsilon: float) -> tuple[float, _Cut]:
-        """The largest δ that an event should show at ε, and the event."""
+        """The event that should show the largest δ at ε, after that δ."""
         ratio = math.exp(epsilon)
         spread = np.sqrt(self.p * (1.0 - self.p) + ratio**2 * self.q * (1.0 - self.q))
         hoped = self.p - ratio * self.q - self.errors * spread
@@ -120,7 +120,7 @@ class _Choice:
         return float(hoped[i]), self.options[i]
 
     def cuts(self) -> list[tuple[_Cut, float]]:
-        """For each of several ε, from 0 to the last at which anything can be shown."""
+        """The cuts to test, for several ε from 0 to the last at which anything can be shown."""
         low, high = 0.0, _HIGHEST
         for _ in range(_HALVINGS):
             middle = (low + high) / 2.0

@@ -23,20 +23,20 @@ _RATIOS = np.exp(np.array([0.0, 0.5, 1.0, 2.0, 3.0]))
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A function of outputs, and its name for the reader."""
+    """A function of outputs, and the name under which it is printed."""
 
     name: str
     of: Callable[[Outputs], Floats]
     missing: float = -np.inf
 
     def values(self, outputs: Outputs) -> Floats:
-        """The scores; an output without one, such as an exception, has the score `missing`."""
+        """The score of each output; an output without one, such as an exception, gets `missing`."""
         raw = self.of(outputs)
         return np.where(np.isnan(raw), self.missing, raw)
 
 
 def learned_score(seen: Explore) -> Score:
-    """The score whose thresholds tell the sides apart best, on draws that did not fit it."""
+    """The score that tells the sides apart best, compared on draws that it was not fitted to."""
     if LOSS in seen.left.columns:
         return _column(LOSS, 1.0)
     fit, check = seen.halves()
@@ -84,7 +84,7 @@ def _column(name: str, sign: float) -> Score:
 
 
 def _value_ratios(fit: Draws) -> Score | None:
-    """ln of the ratio of frequencies of each whole output; None if hardly any comes twice."""
+    """ln of the ratio of frequencies of each whole output; None if outputs hardly ever repeat."""
     both = joined([fit.left, fit.right])
     keys = both.keys(WHOLE)
     distinct, first, codes = np.unique(keys, return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-r"""Guesses made one after another, each chosen by what the earlier ones showed; or withheld.
+r"""Guess canaries one after another, each guess chosen (or withheld) by what earlier ones showed.
 
 After each guess its coin is shown. The next canary to guess, and how much to stake on it, may
 depend on the release and on all coins shown so far: whoever sees guesses go wrong can abstain.
@@ -62,7 +62,7 @@ class AsItGoes:
         return self.most
 
     def play(self, scores: Floats, order: NDArray[np.int64], included: Mask) -> tuple[bool, ...]:
-        """Which guesses were right, in the order in which they were made."""
+        """Make the guesses; return which were right, in the order in which they were made."""
         shown: dict[int, bool] = {}
         right: list[bool] = []
         for number in range(self.most):
@@ -95,7 +95,7 @@ def _checked(chosen: Choice, shown: Mapping[int, bool], canaries: int) -> Choice
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Guesses as they were made, right or wrong, about so many canaries."""
+    """The guesses in their order, each right or wrong, and the number of canaries."""
 
     right: tuple[bool, ...]
     canaries: int
@@ -109,7 +109,7 @@ class Played:
         return len(self.right)
 
     def p_value(self, claim: AuditClaim, level: float) -> float:
-        """(1 + mδ·x/(1+E))/M, at an ε and for an x that the claim and the level fix."""
+        """The p-value (1 + mδ·x/(1+E))/M, at an ε and for an x that the claim and the level fix."""
         epsilon, delta = self._point(claim, level)
         price = self.canaries * delta / (1.0 + math.exp(epsilon)) * (1.0 + _MARGIN)
         if price >= level / 2.0:
@@ -119,7 +119,7 @@ class Played:
         return min(1.0, (1.0 + price * goal) / largest * (1.0 + _MARGIN))
 
     def _point(self, claim: AuditClaim, level: float) -> tuple[float, float]:
-        """Where the claim is tested: settled before any guess."""
+        """The ε and δ at which the claim is tested; fixed before any guess."""
         match claim:
             case PureDP(epsilon=epsilon):
                 return epsilon, 0.0
@@ -134,7 +134,7 @@ class Played:
                 return high, claimed_delta(claim, high)
 
     def _largest_capital(self, odds: float, goal: float) -> float:
-        """Kelly's stake for the expected share of right guesses, as far as 0 and the goal allow."""
+        """The largest capital reached, with Kelly stakes on the share of recent right guesses."""
         capital = largest = 1.0
         allowed = odds / (1.0 + odds)
         for number, right in enumerate(self.right):
@@ -147,7 +147,7 @@ class Played:
         return largest
 
     def epsilon(self, delta: float, level: float) -> float:
-        """The largest ε on a grid such that it and all below are refuted at `delta`."""
+        """The largest ε on a grid such that it and all smaller ones are refuted at `delta`."""
         return self._first_that_stands(
             lambda at: ApproxDP(epsilon=at, delta=delta), level, 8.0 / _STEPS
         )

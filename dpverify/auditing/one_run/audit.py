@@ -1,4 +1,4 @@
-"""Auditing a training procedure that is too slow to run twice, with canaries.
+"""Audit a training procedure with canaries, from one run of it.
 
 Every canary is put into the data or left out by its own fair coin, training runs once, and the
 canaries with the highest scores are guessed to have been in, those with the lowest to have been
@@ -180,7 +180,7 @@ def _mu(counted: Sequence[_Seen], level: float) -> float:
 
 
 def _delta(claim: AuditClaim, delta: float | None) -> float:
-    """The δ asked for, or the one of the claim, or the customary one."""
+    """The δ asked for, else the claim's, else the customary one."""
     if delta is not None:
         check_between("delta", delta, 0.0, 1.0)
         return float(delta)

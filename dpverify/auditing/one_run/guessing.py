@@ -39,7 +39,7 @@ _HOPELESS = 0.999  # a tail beyond which 1 is as good a bound, and faster
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guessed:
-    """How many canaries there were, how many were guessed, and how many of these rightly."""
+    """The number of canaries, of guesses, and of right guesses."""
 
     guesses: int
     correct: int
@@ -58,7 +58,7 @@ class Guessed:
 
 
 def guess_tail(guessed: Guessed, *, epsilon: float, delta: float = 0.0) -> float:
-    """Largest chance of so many right guesses under (ε, δ)-DP, rounded up.
+    """The largest probability of so many right guesses under (ε, δ)-DP, rounded up.
 
     Three of three under odds 3 : 1, without a leak:
 

@@ -73,7 +73,7 @@ def one_run_mu(*, guesses: int, correct: int, canaries: int, level: float) -> fl
 
 
 def _single_mu(guessed: Guessed, level: float) -> tuple[float, float]:
-    """The ε that serves best, and the μ that it alone rejects."""
+    """The ε at which the guesses reject the largest μ, and that μ."""
     pure = _epsilon(guessed, 0.0, level)
     if pure == 0.0:
         return 0.0, 0.0
@@ -93,7 +93,7 @@ def _single_mu(guessed: Guessed, level: float) -> tuple[float, float]:
 
 
 def _mixed_mu(guessed: Guessed, epsilon: float, mu: float, level: float) -> float:
-    """The same by all points around ε together: the proof that is best for `mu` rejects more."""
+    """The largest μ rejected by combining several ε around the best one."""
     tiers, wrong = Tiers((guessed.guesses,), (1,)), guessed.guesses - guessed.correct
     if mu == 0.0 or wrong > _MOST_WRONG:
         return 0.0
@@ -126,7 +126,7 @@ def _proved_mu(proof: TierBound, canaries: int, level: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Tiered:
-    """Guesses in tiers, how many of each were wrong, and about how many canaries."""
+    """Guesses in tiers: how many of each were wrong, and the number of canaries."""
 
     tiers: Tiers
     wrong: tuple[int, ...]
@@ -142,7 +142,7 @@ class Tiered:
 
     @property
     def guessed(self) -> Guessed:
-        """All tiers as one."""
+        """All tiers taken together as one."""
         guesses = self.tiers.guesses
         right = guesses - sum(self.wrong)
         return Guessed(guesses=guesses, correct=right, canaries=self.canaries)
@@ -156,7 +156,7 @@ class Tiered:
         )
 
     def points(self) -> Floats:
-        """Values of ε around the odds that the penalty shows, for holding a profile against it."""
+        """Values of ε, around what the penalty suggests, at which to evaluate a profile."""
         worst = self.tiers.penalty(self.tiers.sizes)
         penalty = self.tiers.penalty(self.wrong)
         odds = math.log((worst - penalty + 1.0) / (penalty + 1.0))
@@ -204,7 +204,7 @@ class Tiered:
 
 
 def one_run_p_value(guessed: Guessed, claim: AuditClaim) -> float:
-    """A bound on the chance of so many right guesses under the claim, as small as we can prove.
+    """An upper bound on the probability of so many right guesses under the claim.
 
     >>> found = Guessed(guesses=200, correct=187, canaries=10_000)
     >>> one_run_p_value(found, GaussianDP(mu=0.67)) < 0.05
@@ -245,7 +245,7 @@ def one_run_p_value(guessed: Guessed, claim: AuditClaim) -> float:
 
 
 def _upper_profile(claim: AuditClaim, epsilon: Floats) -> Floats:
-    """Upper bounds of a claim's profile: exact, or for Rényi bounds the quick ones of CKS20."""
+    """Upper bounds on a claim's profile: exact, or quick ones [CKS20] for Rényi claims."""
     match claim:
         case ZeroConcentratedDP() | RenyiDP():
             return np.minimum(_rough_profile(claim, epsilon) * (1.0 + 1e-9) + 1e-300, 1.0)
@@ -254,7 +254,7 @@ def _upper_profile(claim: AuditClaim, epsilon: Floats) -> Floats:
 
 
 def _rough_profile(claim: GaussianDP | ZeroConcentratedDP | RenyiDP, epsilon: Floats) -> Floats:
-    """A claim's profile in floats, for choosing where to ask for the exact one.
+    """A claim's profile in floats, to choose where the exact one is computed.
 
     For Rényi bounds γ of order α, e^((α−1)(γ−ε))·(1 − 1/α)^α/(α − 1). [CKS20 v4 Prop. 12]
     """
@@ -289,7 +289,7 @@ def _gaussian_mu(epsilon: Floats, delta: Floats) -> Floats:
 
 
 def _certified(value: float, rejected: Callable[[float], bool]) -> float:
-    """`value`, lowered until exact arithmetic confirms that it is rejected."""
+    """`value`, lowered until exact arithmetic confirms its rejection."""
     step = _STEP_BACK
     while value > 0.0 and not rejected(value):
         value = max(value * (1.0 - step) - 1e-12, 0.0)

@@ -1,4 +1,4 @@
-r"""Guesses in tiers, the surest first, judged by one number: the weighted sum of wrong guesses.
+r"""Guesses in tiers, surest first, judged by the weighted sum of wrong guesses.
 
 A guess about the most extreme score says more than one about the hundredth, so it should weigh
 more. Let r_t canaries be guessed in tier t, which weighs w_t, let d_t of these guesses be wrong,
@@ -91,7 +91,7 @@ class Tiers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TierBound:
-    """Numbers u_tj(z), which prove a bound on P(Z ≤ `penalty`); z runs from 0 and ends with 0."""
+    """Numbers u_tj(z) that prove a bound on P(Z ≤ `penalty`); z runs from 0 and ends with 0."""
 
     tiers: Tiers
     penalty: int
@@ -99,15 +99,15 @@ class TierBound:
     tests: Floats  # tier, point, z; none negative
 
     def bound(self, canaries: int, deltas: Floats) -> float:
-        """θ + mΣ λ_j·δ_j, rounded up, at most 1."""
+        """The upper bound θ + mΣ λ_j·δ_j on P(Z ≤ `penalty`), rounded up, at most 1."""
         return min(1.0, self.base() + self.price(canaries, deltas))
 
     def price(self, canaries: int, deltas: Floats) -> float:
-        """mΣ λ_j·δ_j, a little more."""
+        """mΣ λ_j·δ_j, rounded up."""
         return canaries * float(self.tests.max(axis=(0, 2)) @ deltas) * (1.0 + _MARGIN)
 
     def base(self) -> float:
-        """The least θ that the theorem allows, a little more."""
+        """The least θ that the theorem allows, rounded up."""
         height, widest = self.tests.shape[2], max(self.tiers.weights)
         room = np.zeros((*self.tests.shape[:2], height + widest))
         room[:, :, :height] = self.tests
@@ -126,7 +126,7 @@ class TierBound:
 def best_tier_bound(
     tiers: Tiers, penalty: int, *, epsilons: Floats, deltas: Floats, canaries: int
 ) -> TierBound | None:
-    """The u of the least bound on P(Z ≤ penalty) that floats find; None if they find none.
+    """The u with the least bound on P(Z ≤ penalty), by a linear program; None if it finds none.
 
     Variables: θ; the prices m·λ_j·δ_j; u_tj(z) for z up to a penalty beyond which little is gained.
     """
@@ -147,7 +147,7 @@ def best_tier_bound(
 
 
 class _Program:
-    """The rows of the linear program, gathered."""
+    """Collects the rows of the linear program."""
 
     def __init__(self, tiers: Tiers, height: int, points: int) -> None:
         self.tiers, self.height, self.points = tiers, height, points

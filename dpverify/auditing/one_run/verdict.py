@@ -1,4 +1,4 @@
-"""What one run of a training procedure showed: the guesses that were planned, and the verdict."""
+"""The verdict after one run of a training procedure, and the guesses that were planned."""
 
 import json
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ class OneRunVerdict:
 
     @property
     def epsilon_if_gaussian(self) -> float | None:
-        """ε at `delta` of Gaussian noise with μ = `mu_lower`; None for other claims, or δ = 0.
+        """For Gaussian noise, the ε at `delta` that `mu_lower` implies; None for other claims.
 
         A bound on the true ε if the training leaks as Gaussian noise does, at its own μ.
         """
@@ -112,7 +112,7 @@ class OneRunVerdict:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The verdict as a dictionary for JSON."""
         told = {"version": 1, "refuted": self.refuted} | fields_of(self)
         return told | {
             "claim": tagged(self.claim),

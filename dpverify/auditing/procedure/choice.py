@@ -1,4 +1,4 @@
-"""Choosing the next events to test, from the draws so far, and stating them in few words."""
+"""Choose from the draws so far which events to test next, in a form that prints in few words."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ _HOPE = 0.3  # standard errors by which the events of bets are discounted, besid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """An event, and the statement (ε, δ) that it is held against.
+    """An event, and the statement (ε, δ) that it is tested against.
 
     `also` is a second event, which favors the other side: the outputs of it that are not in the
     first are counted too.
@@ -43,7 +43,7 @@ class Chosen:
 def best_choices(
     past: Explore, points: Sequence[Point], goal: Callable[[Point], Bound], families: Families
 ) -> dict[Side, Chosen]:
-    """For each side that an event may favor, the event and the point that it breaks most."""
+    """For each side that an event may favor, the event and the point (ε, δ) it exceeds most."""
     return _most_broken(_choices(past, points, goal, families))
 
 
@@ -73,7 +73,7 @@ def best_wager(
     known: Wager | None,
     ladder: Ladder,
 ) -> Wager | None:
-    """The bet that would have grown fastest: on new events, or on those bet on so far.
+    """The bet that would have grown fastest, on new events or on those already bet on.
 
     If none would have, the best event for the point that is watched.
     """
@@ -90,7 +90,7 @@ def best_wager(
 
 
 def _stakes(found: dict[Side, Chosen]) -> tuple[Stake, ...]:
-    """Stakes on these events, the best first."""
+    """Bets on these events, the best first."""
     best_first = sorted(found.items(), key=lambda item: -item[1].gain)
     return tuple(
         Stake(event=chosen.proposal.event, favors=side, point=chosen.point)
@@ -101,7 +101,7 @@ def _stakes(found: dict[Side, Chosen]) -> tuple[Stake, ...]:
 def best_bound(
     points: tuple[Point, ...], past: Explore, families: Families, *, level: float, planned: int
 ) -> Chosen | None:
-    """The event with the largest lower bound on ε to expect; None if all outputs are equal.
+    """The event with the largest expected lower bound on ε; None if all outputs are equal.
 
     With a second one that favors the other side, where both together promise more.
     """
@@ -126,7 +126,7 @@ def best_bound(
 
 
 def _stated(proposal: Proposal, past: Explore, goal: Bound) -> Proposal:
-    """The event as it is judged: its cut placed by a smooth ratio, or else in few words."""
+    """The event as it will be tested: its cut smoothed if that helps, else simplified."""
     placed = smoothed(proposal, past, goal)
     return simplified(proposal, past, goal) if placed is None else placed
 
@@ -172,13 +172,13 @@ def is_ready(chosen: Chosen, past: Explore, *, level: float, planned: int) -> bo
 
 
 def _assured(proposal: Proposal, past: Explore, goal: Bound) -> bool:
-    """Whether what the event promises is most of what it would promise if counts had no error."""
+    """Whether the event's cautious merit is most of what counts without error would give."""
     hope = merit_of(proposal.event, proposal.favors, past, replace(goal, doubt=0.0))
     return proposal.merit >= _READY * hope
 
 
 def _as_sure(second: Proposal, first: Proposal, past: Explore, goal: Bound) -> bool:
-    """Whether the second event promises nearly as much, and for as good a reason."""
+    """Whether the second event is nearly as promising as the first, and as well supported."""
     alike = second.merit >= _READY * first.merit
     return alike and (_assured(second, past, goal) or not _assured(first, past, goal))
 

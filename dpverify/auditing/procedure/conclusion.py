@@ -1,4 +1,4 @@
-"""From the last state of an audit to its verdict, with the search for leaks through bits."""
+"""The end of an audit: its verdict, and the search for leaks through bits."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,7 +41,7 @@ _LEAST_FRESH = 1_000  # draws a side of the block after an early refutation, if 
 
 
 def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None) -> Verdict:
-    """The verdict, all but the time it took.
+    """The verdict, except for the time it took.
 
     Of an audit that was stopped only the bets speak: when the block's test would have been made
     is then no longer a matter of the plan.
@@ -74,7 +74,7 @@ def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
 
 
 def _unexamined(plan: Plan, state: State, *, looked_at_bits: bool) -> tuple[str, ...]:
-    """What of the outputs no event was about."""
+    """A note on what parts of the outputs no event covered."""
     found = [f"not examined: {what}" for what in sorted(state.unread)]
     if relations := unexamined_relations(state.latest[-1], state.tried):
         found.append(f"not examined: {relations}")
@@ -103,7 +103,7 @@ def _at_the_end(plan: Plan, state: State, sampler: Sampler) -> Verdict:
 def _fresh_block(
     plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
 ) -> tuple[Draws | None, Stopped | None]:
-    """Draws for the witness of an early refutation; none if they cannot be had."""
+    """Fresh draws for the witness of an early refutation; None if they cannot be had."""
     if stopped is not None:
         return None, stopped
     size = min(max(_LEAST_FRESH, state.used), plan.budget)
@@ -120,7 +120,7 @@ def _fresh_block(
 
 
 def _early(plan: Plan, state: State, sampler: Sampler, fresh: Draws | None) -> Verdict:
-    """After the bets refuted: a witness, judged on a fresh block if there is one."""
+    """The verdict after the bets refuted, with a witness judged on fresh draws if there are any."""
     if fresh is None:
         shown = plan.shown_by_bets(state.wealth)
         chosen = _last_bet(state)
@@ -142,7 +142,7 @@ def _early(plan: Plan, state: State, sampler: Sampler, fresh: Draws | None) -> V
 
 
 def _shown_at(plan: Plan, state: State, point: Point) -> float:
-    """What the bets have shown at the δ of this point, if that is the one they watch."""
+    """The lower bound from the bets, if they bound ε at the δ of this point; else 0."""
     return plan.shown_by_bets(state.wealth) if point.delta == plan.watched.delta else 0.0
 
 
@@ -164,7 +164,7 @@ def _last_bet(state: State) -> Chosen:
 def _float_leak(
     plan: Plan, verdict: Verdict, sampler: Sampler, state: State, fresh: Draws | None
 ) -> Witness | None:
-    """A leak through bits, judged on draws that chose neither event, point nor stopping time.
+    """A leak through bits, judged on draws that did not choose the event, point or stopping time.
 
     Half the level each for an audit that ends early and for one that does not. Bits follow
     magnitudes, so where the real numbers alone break the claim, bits must show clearly more.
@@ -178,7 +178,7 @@ def _float_leak(
 
 
 def _bit_draws(plan: Plan, state: State) -> tuple[Draws, Draws]:
-    """Past draws to choose events about bits from, and to judge them on.
+    """Past draws, split into those that choose events about bits and those that judge them.
 
     Where the point was chosen among several, the latter are no more than were drawn since.
     """
@@ -226,7 +226,7 @@ FEWEST_FOR_BITS = 128  # draws a side
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BitSearch:
-    """The claim to refute through bits, and the level."""
+    """The search for a leak through bits: the claim to refute, and the level."""
 
     point: Point
     claim: AuditClaim

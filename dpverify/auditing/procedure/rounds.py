@@ -1,4 +1,4 @@
-"""The rounds of an audit: draw a stage, test events chosen from earlier draws, learn from it.
+"""The rounds of an audit: draw, test events chosen from earlier draws, choose better ones.
 
 Mechanisms that no audit can judge are refused here: those that only fail, or do not use `rng`.
 """
@@ -42,7 +42,7 @@ class Progress:
 
 
 class Rounds:
-    """An audit under way: its state, and how to draw more."""
+    """An audit in progress: its state, and how to draw more."""
 
     def __init__(
         self, plan: Plan, sampler: Sampler, progress: Callable[[Progress], None] | None
@@ -96,12 +96,12 @@ class Rounds:
                 self.state = learned(self.plan, self.state)
 
     def _tell(self, drawn: int, *, judged: bool) -> None:
-        """Tell how far the audit is after every part; after a stage's last, once it is judged."""
+        """Report progress after each part; after the last part of a stage, once it is judged."""
         if not judged:
             self._heard(self.state.used + drawn)
 
     def _heard(self, samples: int) -> None:
-        """Tell that there are so many draws a side; of slow calls, after each of them."""
+        """Report progress at so many draws a side; slow mechanisms report after every call."""
         if self.progress is None:
             return
         state, plan = self.state, self.plan
@@ -152,7 +152,7 @@ class Rounds:
 
 
 class DrawingFailed(Exception):
-    """No more could be drawn, after some draws were."""
+    """Raised when drawing fails after some draws were made."""
 
 
 def _side_by_side(parts: list[tuple[Outputs, ...]]) -> Draws:
@@ -161,7 +161,7 @@ def _side_by_side(parts: list[tuple[Outputs, ...]]) -> Draws:
 
 
 def _fails(draws: Outputs) -> bool:
-    """Whether every call failed, in whatever way."""
+    """Whether every call failed, in one way or another."""
     if WHOLE not in draws.texts:
         return False
     return all(text.startswith((*FAILED, SET_ASIDE)) for text in draws.text(WHOLE).tolist())
@@ -180,7 +180,7 @@ _DIFFERENT = 12  # values among 32 draws, beyond which their repetition is no ac
 
 
 def refuse_useless(first: Draws, fewest: int = 2) -> None:
-    """Raise if every call failed in the same way: that says nothing about the claim."""
+    """Raise if every call failed in the same way, as that says nothing about the claim."""
     if first.left.size < fewest or not (_fails(first.left) and _fails(first.right)):
         return
     kinds = np.unique(np.concatenate([first.left.text(WHOLE), first.right.text(WHOLE)]))
@@ -196,7 +196,7 @@ def refuse_useless(first: Draws, fewest: int = 2) -> None:
 
 
 def refuse_repeated(first: Draws, second: Draws) -> None:
-    """Raise if different generators gave the same draws: these are no new evidence."""
+    """Raise if different seeds gave the same draws, as these are no new evidence."""
     for before, now in ((first.left, second.left), (first.right, second.right)):
         size = min(before.size, now.size)
         keys = joined([before.between(0, size), now.between(0, size)]).keys(WHOLE)
@@ -207,7 +207,7 @@ def refuse_repeated(first: Draws, second: Draws) -> None:
 
 
 def unusable(past: Explore, *, bits: bool) -> tuple[str, ...]:
-    """A note if all outputs are equal on both sides, so that the audit could show nothing.
+    """A note if all outputs on both sides are equal, so that the audit cannot show anything.
 
     With `bits`, how numbers are represented belongs to an output.
     """
@@ -232,7 +232,7 @@ def _is_constant(side: Outputs) -> bool:
 
 
 def notes(past: Explore) -> tuple[str, ...]:
-    """Further notes for the reader of the verdict."""
+    """Other notes for the verdict."""
     sides = (("left", past.left), ("right", past.right))
     constant = [name for name, side in sides if side.size > 1 and _is_constant(side)]
     if not constant or unusable(past, bits=False):

@@ -1,4 +1,4 @@
-"""The plan of an audit, what is known after each stage, and how one stage changes that.
+"""The plan of an audit, its state after each stage, and how a stage changes that state.
 
 When to draw, learn, classify and choose are functions of the budget alone; `Levels` says how the
 parts of an audit share its level.
@@ -41,7 +41,7 @@ _SHARES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """How the parts of an audit share its level.
+    """How an audit's level is split between its tests.
 
     *Refuting.* The bets refute the claim, or the block at the end does: `bets` + `block` ≤ level.
 
@@ -72,7 +72,7 @@ class Levels:
 
 
 def stages(budget: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of each stage: 64, 96, 128, 192, 256, … draws in all, up to the budget."""
+    """Where each stage begins and ends: after 64, 96, 128, 192, … draws, up to the budget."""
     begin, end, wide = 0, FIRST, True
     while begin < budget:
         yield begin, min(end, budget)
@@ -81,19 +81,19 @@ def stages(budget: int) -> Iterator[tuple[int, int]]:
 
 
 def most_held(width: int) -> int:
-    """How many draws a side of outputs of so many numbers are held at a time."""
+    """How many draws a side are held in memory, for outputs of so many numbers."""
     return min(LEARN_FROM, max(_LEAST_HELD, _MOST_NUMBERS // max(width, 1)))
 
 
 def pieces(begin: int, end: int, width: int) -> Iterator[tuple[int, int]]:
-    """A stage as it is drawn and judged: in pieces where outputs have many numbers."""
+    """Split a stage into pieces, so that long outputs fit into memory."""
     step = end - begin if width * (end - begin) <= _MOST_NUMBERS else most_held(width)
     for start in range(begin, end, step):
         yield start, min(start + step, end)
 
 
 def searches(end: int) -> bool:
-    """Whether to search new events to bet on after this stage: each time the draws quadruple.
+    """Whether to search new events after this stage: each time the draws quadruple.
 
     Twice as often at first, where one search more may spare many draws; and never once there are
     more draws than attacks look at, since no more is known then.
@@ -103,7 +103,7 @@ def searches(end: int) -> bool:
 
 
 def tunes(end: int) -> bool:
-    """Whether to choose new stakes for the current events after this stage."""
+    """Whether to tune the stakes on the current events after this stage."""
     return end & (end - 1) == 0 or end <= 1_024
 
 
@@ -114,7 +114,7 @@ def classifies(end: int, budget: int) -> bool:
 
 
 def choices_passed(end: int, budget: int) -> int:
-    """How many of the times at which the block's event may be chosen have passed."""
+    """How many of the scheduled times for choosing the block's event have passed."""
     return bisect(_CHOICES, end / budget)
 
 
@@ -138,7 +138,7 @@ class Plan:
         return Ladder.of(self.points)
 
     def shown_by_bets(self, wealth: Wealth) -> float:
-        """The lower bound on ε at the δ that is watched, whenever it is looked at."""
+        """The lower bound on ε from the bets at the watched δ, valid at any stopping time."""
         if self.levels.bets == 0.0:
             return 0.0
         below = -math.log(self.levels.below)
@@ -148,7 +148,7 @@ class Plan:
 
     @property
     def watched(self) -> Point:
-        """The point whose δ the bets bound ε for."""
+        """The point at whose δ the bets bound ε."""
         return watched(self.points)
 
     def families(self, *, classifiers: bool = True) -> Families:
@@ -157,7 +157,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What is known after a stage.
+    """The state of an audit after a stage.
 
     `latest` are the latest draws, at least as many as attacks look at; `drawn` is how many there
     were in all on each side and `used` how many until the bets refuted. `chosen` is the event of
@@ -179,7 +179,7 @@ class State:
 
     @property
     def width(self) -> int:
-        """How many numbers an output has."""
+        """How many numbers an output has, at most."""
         return max((len(block.left.columns) for block in self.latest[-1:]), default=0)
 
     def past(self) -> Explore:
@@ -191,7 +191,7 @@ class State:
 
 
 def judged(plan: Plan, state: State, fresh: Confirm) -> State:
-    """The state after betting on fresh draws and adding them to the block."""
+    """Bet on fresh draws and add them to the block's counts; return the new state."""
     wealth, used = state.wealth.after(state.wager, fresh, plan.target)
     counts = state.counts
     if state.chosen is not None:
@@ -211,7 +211,7 @@ def judged(plan: Plan, state: State, fresh: Confirm) -> State:
 
 
 def learned(plan: Plan, state: State) -> State:
-    """The state with newly chosen events for the bets and, if due, for the block."""
+    """Choose new events for the bets and, if it is time, for the block; return the new state."""
     end, known, chosen = state.drawn, state.wager, state.chosen
     past: Explore | None = None
     tried = state.tried
@@ -242,7 +242,7 @@ def _block_event(plan: Plan, past: Explore, end: int) -> Chosen | None:
 
 
 def _recent(blocks: tuple[Draws, ...]) -> tuple[Draws, ...]:
-    """The last blocks, as few as hold what attacks look at."""
+    """The latest blocks, just as many as attacks look at."""
     size, first = 0, len(blocks)
     most = most_held(len(blocks[-1].left.columns))
     while first > 0 and size < most:

@@ -1,1 +1,1 @@
-"""Draws of a mechanism on both sides of a pair, and what was drawn, read and kept."""
+"""Draw from a mechanism on both sides of a pair; read, tabulate and store the outputs."""

@@ -1,4 +1,4 @@
-"""Copies that keep calls apart: of the data before a call, and of what it returned after it.
+"""Copies that keep calls apart: of the data before a call, and of the output after it.
 
 A mechanism may change its data in place, or write every output into the same buffer. Either is
 harmless in one call, and neither may reach the draws of another.
@@ -24,7 +24,7 @@ _DEEPEST = 20  # containers within containers that are still called plain
 
 
 def copier(data: Any) -> Callable[[], Any]:  # noqa: ANN401  # whatever the mechanism takes
-    """A function that returns copies of `data`, the cheapest that share nothing that can change.
+    """The cheapest function that returns copies of `data` which share nothing mutable.
 
     The copies are those of `data` as it is now, whatever becomes of it.
     """
@@ -48,7 +48,7 @@ def copier(data: Any) -> Callable[[], Any]:  # noqa: ANN401  # whatever the mech
 
 
 def detached(output: Any) -> Any:  # noqa: ANN401  # whatever the mechanism returns
-    """An output that later calls cannot change any more; what is huge is read at once."""
+    """The output in a form that later calls cannot alter; huge ones are read at once."""
     if type(output) in _SIZED and len(output) > MOST_NUMBERS:
         return read(output)
     if type(output) is np.ndarray and output.size > MOST_NUMBERS:
@@ -61,7 +61,7 @@ def detached(output: Any) -> Any:  # noqa: ANN401  # whatever the mechanism retu
 
 
 def _is_unchanging(output: object) -> bool:
-    """Whether it can never change; told by types alone, as `isinstance` may ask the output."""
+    """Whether its type is immutable; judged by type alone, so that no code of the output runs."""
     if type(output) is tuple:
         return all(map(_is_unchanging, output))
     return type(output) in _UNCHANGING
@@ -72,13 +72,13 @@ def _is_frozen(value: object) -> bool:
 
 
 def _flat(parts: Any) -> bool:  # noqa: ANN401  # a list, a tuple or a dict
-    """Whether no part can change: atoms, and tuples of atoms. Keys of a dict never do."""
+    """Whether all parts are immutable: atoms, or tuples of atoms."""
     values = parts.values() if isinstance(parts, dict) else parts
     return all(_is_frozen(part) for part in values)
 
 
 def _is_plain(data: Any, depth: int = 0) -> bool:  # noqa: ANN401
-    """Whether data are containers of atoms and arrays, so that pickle keeps them as they are."""
+    """Whether data consist of containers, atoms and arrays only, which pickle copies faithfully."""
     if is_atom(data):
         return True
     if depth > _DEEPEST:

@@ -1,4 +1,4 @@
-"""One part of the draws, made wherever an executor runs it.
+"""One task of draws, which can run in any process.
 
 A callable gets one generator per call, derived from (seed, side, index of the call). A vectorized
 mechanism gets one per block of `BLOCK` draws, derived from (seed, side, start of the block). Each
@@ -42,7 +42,7 @@ Target: TypeAlias = Any
 
 
 class Side(Enum):
-    """The two datasets of a pair."""
+    """The two sides of a pair of datasets."""
 
     LEFT = 0
     RIGHT = 1
@@ -53,12 +53,12 @@ class Side(Enum):
 
 
 class SampleRaised(DPVerifyError):
-    """`sample` of a vectorized mechanism raised an exception: which draw it was is not known."""
+    """Raised if `sample` of a vectorized mechanism raises: which draw failed is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """Draws start ≤ index < stop on one side, or on both.
+    """A task: draws start ≤ index < stop on one side, or on both.
 
     `singly` draws a vectorized mechanism one at a time. `counted` says whether exceptions are
     outputs. Nothing is begun after `until`. Draws with another `key` are independent of these.
@@ -88,7 +88,7 @@ class Drawing:
 
     @property
     def width(self) -> int:
-        """How many sides are drawn."""
+        """How many sides are drawn: one or two."""
         return len(self.sides)
 
     @property
@@ -99,7 +99,7 @@ class Drawing:
         return generator(self.seed, side, index, key=self.key)
 
     def failure(self, failed: Raised | Died) -> object:
-        """The output that stands for a failed call."""
+        """The output that is recorded for a failed call."""
         return failed if self.counted else SetAside()
 
     @property
@@ -113,7 +113,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The draws of a task, one block a side, and the seconds they took.
+    """The draws of a task, one block a side, and the seconds that they took.
 
     All sides have equally many draws: fewer than asked if time was over.
     """
@@ -127,7 +127,7 @@ class Drawn:
 
 
 def perform(task: Drawing, begin: Callable[[int], None] | None = None) -> Drawn:
-    """The draws of a task; `begin` is told the number of every call before it is made."""
+    """Perform a task; `begin` receives the number of each call before the call is made."""
     seed_anew_outside(task.process)
     start = time.perf_counter()
     if task.in_blocks:
@@ -146,14 +146,14 @@ def is_vectorized(mechanism: Target) -> bool:
 def generator(
     seed: int, side: Side, index: int, *, key: tuple[int, ...] = ()
 ) -> np.random.Generator:
-    """The generator of one call or block; independent of all others."""
+    """The random generator of one call or block, independent of all others."""
     return np.random.Generator(
         np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(*key, side.value, index)))
     )
 
 
 def _turns(task: Drawing, begin: Callable[[int], None] | None) -> Iterator[list[object]]:
-    """The outputs of one call on each side, again and again until time is over.
+    """Call the mechanism on each side in turn until time is over; yield the outputs.
 
     Which side goes first is a coin toss, so that state which alternates from call to call is not
     taken for a difference between the sides. A turn that is cut short is left out.
@@ -182,7 +182,7 @@ def _turns(task: Drawing, begin: Callable[[int], None] | None) -> Iterator[list[
 
 
 def _order(task: Drawing, index: int) -> Iterable[int]:
-    """The sides in the order in which they are called at this turn."""
+    """Which side is called first in this turn."""
     coin = hashlib.blake2b(f"{task.seed} {task.key} {index}".encode(), digest_size=1).digest()[0]
     return range(task.width) if coin % 2 else reversed(range(task.width))
 
@@ -205,7 +205,7 @@ def _call(task: Drawing, side: Side, index: int, data: Any) -> object:  # noqa: 
 
 
 def _is_its_own(error: BaseException, task: Drawing) -> bool:
-    """Whether an exception is an output of the mechanism.
+    """Whether an exception counts as an output of the mechanism.
 
     In the caller's process one that is no `Exception` may be the caller's, raised by a signal; but
     what ends a generator or cancels a task is never raised from outside. Where Ctrl-C ends the
@@ -219,7 +219,7 @@ def _is_its_own(error: BaseException, task: Drawing) -> bool:
 
 
 def _block(task: Drawing, side: Side) -> Outputs:
-    """One block; in halves if it does not fit into memory."""
+    """Draw one block, in halves if it does not fit into memory."""
     try:
         return _whole_block(task, side)
     except MemoryError:
@@ -278,7 +278,7 @@ def _has_density(mechanism: Target) -> bool:
 
 
 def _losses(task: Drawing, raw: Any) -> Floats | None:  # noqa: ANN401
-    """ln p(output | left) − ln p(output | right): the best events are its thresholds.
+    """ln p(output | left) − ln p(output | right), whose thresholds are the best events.
 
     None where the mechanism has no density in closed form for data like these.
     """
@@ -296,7 +296,7 @@ def _losses(task: Drawing, raw: Any) -> Floats | None:  # noqa: ANN401
 
 
 def _one_side(task: Drawing, calls: Sequence[object]) -> Outputs:
-    """The outputs of single calls; failures have no density."""
+    """Draw one side call by call; a failed call has no density."""
     outputs = from_objects(calls)
     fine = [i for i, call in enumerate(calls) if not isinstance(call, FAILURES)]
     if not task.singly or not _has_density(task.mechanism) or not fine:

@@ -1,4 +1,4 @@
-"""Columns that are functions of other columns: `max(output)`, and what the bits of a float show.
+"""Features computed from other columns: `max(output)`, and what the bits of a float show.
 
 What is derived for a draw depends on its own numbers alone. A block has a column for every part
 that any of its draws has, NaN elsewhere, so such columns must change nothing: no function may see
@@ -40,7 +40,7 @@ _ITEM = re.compile(r"output\[(\d+)\]")  # an entry of a list, not one of an entr
 
 
 def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], size: int) -> Floats:
-    """The column `function(argument)`; all NaN where there is no such thing."""
+    """The column `function(argument)`; NaN where it is not defined."""
     function, _, rest = name.partition("(")
     argument = rest.removesuffix(")")
     if function in BITS and rest.endswith(")"):
@@ -64,7 +64,7 @@ def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], siz
 
 
 def digits(largest: float) -> list[str]:
-    """The names of the digits that numbers up to this have, in all bases."""
+    """The names of the digits of numbers up to this one, in every base."""
     return [
         f"{name}{place}(output)"
         for name, base in BASES.items()
@@ -73,7 +73,7 @@ def digits(largest: float) -> list[str]:
 
 
 def _digit(values: Floats, base: int, place: int) -> Floats:
-    """A digit of whole numbers up to 2^53, as of two's complement; NaN of all others."""
+    """One digit of whole numbers up to 2^53, in two's complement; NaN for all other numbers."""
     with np.errstate(invalid="ignore"):
         coded = (np.abs(values) <= _EXACT) & (values == np.floor(values))
     whole = np.where(coded, values, 0.0).astype(np.int64)
@@ -82,12 +82,12 @@ def _digit(values: Floats, base: int, place: int) -> Floats:
 
 @lru_cache(maxsize=1 << 18)
 def _sign(function: str, part: str) -> float:
-    """A random sign that depends on the name of the part alone."""
+    """A random sign that depends only on the name of the part."""
     return 1.0 if zlib.crc32(f"{function} {part}".encode("utf-8", "surrogatepass")) & 8 else -1.0
 
 
 def _jump(column: Callable[[str], Floats], parts: Sequence[str], size: int) -> Floats:
-    """The largest difference of neighbors in a list; NaN where there are none."""
+    """The largest difference of adjacent entries in a list; NaN if there are none."""
     places = {int(found[1]) for part in parts if (found := _ITEM.fullmatch(part))}
     best = np.full(size, np.nan)
     with np.errstate(invalid="ignore"):
@@ -101,7 +101,7 @@ def _jump(column: Callable[[str], Floats], parts: Sequence[str], size: int) -> F
 def _place(
     function: str, column: Callable[[str], Floats], parts: Sequence[str], size: int
 ) -> Floats:
-    """Which entry of a list is its largest or least number, the first of them if there are ties.
+    """The index of the largest or smallest number in a list; the first one in a tie.
 
     The index is the one in the part's name; NaN where an output has no such entries.
     """
@@ -116,7 +116,7 @@ def _place(
 
 
 def _hole(column: Callable[[str], Floats], parts: Sequence[str], size: int) -> Floats:
-    """Which entry of a list is the first that is no number, of those before its last number.
+    """The index of the first entry that is no number, if a number follows it.
 
     NaN where there is none: whether a list ends there, or NaN follow, `len(output)` tells.
     """
@@ -131,7 +131,7 @@ def _hole(column: Callable[[str], Floats], parts: Sequence[str], size: int) -> F
 
 
 def swept(parts: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The summaries that one pass over the parts, in the order of their names, can find.
+    """All summaries that one pass over the parts can compute.
 
     Sums are taken one column after the other: adding 0 for what is missing is exact, regrouping
     is not.
@@ -164,7 +164,7 @@ def swept(parts: Mapping[str, Floats]) -> dict[str, Floats]:
 
 
 def _added(total: Floats, terms: Floats, signs: Sequence[float] | None = None) -> Floats:
-    """A sum, row after row: numpy's own takes another order where there is one draw."""
+    """Add the terms one by one: numpy's own sum depends on the number of draws in a block."""
     result = total.copy()
     if signs is None:
         for row in terms:
@@ -179,7 +179,7 @@ def _added(total: Floats, terms: Floats, signs: Sequence[float] | None = None) -
 
 
 def _gap(columns: Sequence[Floats]) -> Floats:
-    """The least difference of two numbers of an output; NaN where there are not two."""
+    """The smallest difference between two numbers of an output; NaN if it has fewer than two."""
     rows = np.sort(np.column_stack(columns), axis=1)  # NaN last
     with np.errstate(invalid="ignore"):
         steps = np.diff(rows, axis=1)
@@ -189,7 +189,7 @@ def _gap(columns: Sequence[Floats]) -> Floats:
 
 
 def _rounded(values: Floats, high: Floats, low: Floats) -> Floats:
-    """`values` to 40 bits below the row's largest number, so that round-off does not show."""
+    """`values` rounded to 40 bits below the row's largest number, which hides round-off."""
     with np.errstate(invalid="ignore"):
         size = np.maximum(np.abs(high), np.abs(low))
     finite = np.isfinite(size) & (size > 1e-200) & np.isfinite(values)

@@ -1,4 +1,4 @@
-"""Tables, tensors and sparse matrices of other libraries, as arrays, dicts and fields."""
+"""Read tables, tensors and sparse matrices of other libraries as arrays, dicts and fields."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from dpverify.auditing.sampling.parts import MOST_NUMBERS, Fields
 
 
 def of_other_library(value: Any) -> Any:  # noqa: ANN401, C901  # one case a library
-    """Tables, tensors and sparse matrices of other libraries, as arrays, dicts and fields."""
+    """The value as arrays, dicts and fields if it comes from a known library; else None."""
     home = type(value).__module__.partition(".")[0]
     kind = type(value).__name__
     if home == "pandas" and kind == "DataFrame":
@@ -51,7 +51,7 @@ def of_other_library(value: Any) -> Any:  # noqa: ANN401, C901  # one case a lib
 
 
 def _dense(matrix: Any) -> Any:  # noqa: ANN401
-    """A sparse matrix as an array, and where it stores a zero, if it does."""
+    """A sparse matrix as an array, and where it stores explicit zeros."""
     dense = np.asarray(matrix.toarray())
     if matrix.nnz == np.count_nonzero(dense):
         return dense
@@ -61,7 +61,7 @@ def _dense(matrix: Any) -> Any:  # noqa: ANN401
 
 
 def _tensor(value: Any) -> Any:  # noqa: ANN401
-    """A tensor of PyTorch, or what behaves like one, as an array or a list."""
+    """A tensor of PyTorch, or an object that behaves like one, as an array or a list."""
     tensor = value.detach().cpu()
     if str(getattr(tensor, "layout", "torch.strided")) != "torch.strided":
         tensor = tensor.to_dense()
@@ -84,7 +84,7 @@ def _series(series: Any) -> Any:  # noqa: ANN401
 
 
 def _index(table: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401
-    """The index of a table, unless it only counts the rows."""
+    """The index of a table, unless it only numbers the rows."""
     index = table.index
     counts = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
     return () if counts and index.name is None else (("index", index),)

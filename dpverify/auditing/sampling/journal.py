@@ -1,4 +1,4 @@
-"""Draws kept on disk, so that an audit that was killed goes on where it was.
+"""Draws kept on disk, so that an interrupted audit can resume.
 
 An audit is a function of its inputs, its seed and its draws; so a file that holds the draws holds
 the audit. The first line names the audit in JSON. After it come records: eight bytes of length,
@@ -36,14 +36,14 @@ _LONGEST_HEADER = 1 << 20
 
 
 class Journal:
-    """The parts drawn so far, in a file; a context manager that closes it.
+    """A checkpoint file with the parts drawn so far; a context manager closes it.
 
     Draws are read and kept by chapter. Where the file can no longer be written the audit goes on
     without it, and `failure` says why.
     """
 
     def __init__(self, path: str | Path, audit: dict[str, str]) -> None:
-        """Open the checkpoint of `audit`, or begin one; refuse that of another audit."""
+        """Open the checkpoint of `audit` or create one; raise if it belongs to another audit."""
         self._path = _path("checkpoint", path)
         self._end = 0  # of the last whole record
         self._chapters: dict[str, Chapter] = {}
@@ -80,7 +80,7 @@ class Journal:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the verdict should know of the file."""
+        """Notes for the verdict on problems with the file."""
         if self.failure is None:
             return ()
         return (f"the checkpoint could not be written to its end: {self.failure}",)
@@ -90,7 +90,7 @@ class Journal:
         return self._chapters.setdefault(name, Chapter(self, name))
 
     def write(self, payload: bytes) -> bool:
-        """Append a record; on a full disk, cut off what there is of it and write no more."""
+        """Append a record; if the disk is full, remove the partial record and write no more."""
         if self.failure is not None:
             return False
         try:
@@ -110,7 +110,7 @@ class Journal:
             self._file.truncate(self._end)
 
     def _read(self, audit: dict[str, str]) -> None:
-        """All records up to the first that is not whole; that, and what follows it, is cut off."""
+        """Read all records; the first incomplete one, and all after it, are cut off."""
         with self._path.open("rb") as file:
             header = _header(file)
             if header is None:
@@ -131,7 +131,7 @@ class Journal:
 
 
 class StoredDraws(NamedTuple):
-    """Draws of one side from `start` on: made one by one, or in one block."""
+    """Draws of one side from index `start` on, made one by one or in one block."""
 
     chapter: str
     side: Side
@@ -154,15 +154,15 @@ class Chapter:
         self._starts: dict[tuple[Side, bool], list[int]] = defaultdict(list)  # in order
 
     def chapter(self, name: str) -> "Chapter":
-        """Other draws from the same pair."""
+        """The chapter for other draws from the same pair."""
         return self.journal.chapter(f"{self.name} {name}")
 
     def part(self, side: Side, start: int, *, singly: bool) -> Outputs | None:
-        """The part that begins at `start`, if it was drawn before, in the same manner."""
+        """The stored part that begins at `start` and was drawn in this manner, if there is one."""
         return self._parts.get((side, start, singly))
 
     def since(self, side: Side, start: int, *, singly: bool) -> Outputs | None:
-        """The draws from `start` on, to the end of the part that holds it."""
+        """The stored draws from `start` to the end of the part that contains it, if any."""
         starts = self._starts[side, singly]
         before = bisect(starts, start) - 1
         if before < 0:
@@ -172,13 +172,13 @@ class Chapter:
         return part.between(start - first, part.size) if start < first + part.size else None
 
     def keep(self, side: Side, start: int, outputs: Outputs, *, singly: bool) -> None:
-        """Write a part to disk, as long as that can be written."""
+        """Write a part to disk, if the disk still takes it."""
         part = StoredDraws(self.name, side, start, singly, outputs)
         if self.journal.write(_packed(part)):
             self.know(part)
 
     def know(self, part: StoredDraws) -> None:
-        """Take a part that is on disk."""
+        """Remember a part that is on disk."""
         key = (part.side, part.start, part.singly)
         if key not in self._parts:
             insort(self._starts[part.side, part.singly], part.start)
@@ -186,7 +186,7 @@ class Chapter:
 
 
 def merge_checkpoints(checkpoints: Sequence[str | Path], into: str | Path) -> int:
-    """Put the draws of several checkpoints of one audit into a new one; return how many there are.
+    """Merge the draws of several checkpoints of one audit into a new one; return their number.
 
     They count both sides. What is damaged in a file is left out, and drawn again by the audit that
     is given the new file. Draws that several files hold are the same, and kept once. `draw_share`
@@ -250,7 +250,7 @@ def _first_line(audit: dict[str, str]) -> bytes:
 
 
 def _header(file: BinaryIO) -> dict[str, str] | None:
-    """What audit a checkpoint is of; None if it is none."""
+    """The description of the audit that a checkpoint belongs to; None if it is no checkpoint."""
     try:
         header = json.loads(file.readline(_LONGEST_HEADER))
     except (ValueError, RecursionError):
@@ -265,7 +265,7 @@ def _differing(header: dict[str, str], audit: dict[str, str]) -> list[str]:
 
 
 def _records(file: BinaryIO) -> Iterator[tuple[bytes, StoredDraws]]:
-    """The parts in a file, up to the first that is not whole."""
+    """The parts in a file, up to the first incomplete one."""
     while (payload := _next_record(file)) is not None:
         part = _unpacked(payload)
         if part is None:
@@ -278,7 +278,7 @@ def _framed(payload: bytes) -> bytes:
 
 
 def _next_record(file: BinaryIO) -> bytes | None:
-    """The next record; None if what is left of the file does not hold a whole one."""
+    """The next record; None if the rest of the file holds no complete one."""
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size:
         return None
@@ -290,7 +290,7 @@ def _next_record(file: BinaryIO) -> bytes | None:
 
 
 def subject(mechanism: Target, datasets: Mapping[str, object], **rest: object) -> dict[str, str]:
-    """What an audit is of, in texts that differ where audits do."""
+    """What identifies an audit, as texts that differ between different audits."""
     named = {"mechanism": f"{_name(mechanism)} {digest('mechanism', mechanism)}"}
     named |= {name: digest("dataset", data) for name, data in datasets.items()}
     return named | {name: repr(value) for name, value in rest.items()}
@@ -323,7 +323,7 @@ def _packed(part: StoredDraws) -> bytes:
 
 
 def _unpacked(payload: bytes) -> StoredDraws | None:
-    """The part in a record; None if it does not hold one."""
+    """The part stored in a record; None if the record holds none."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
             names = json.loads(str(archive["arr_0"]))
@@ -342,7 +342,7 @@ def _unpacked(payload: bytes) -> StoredDraws | None:
 
 
 def _write_atomically(path: Path, data: bytes) -> None:
-    """All of the data, or nothing: whoever looks never sees half of it."""
+    """Write all of the data or nothing, so that no reader sees a partial file."""
     beside = path.with_name(f"{path.name}.{os.getpid()}.new")
     with beside.open("wb") as file:
         file.write(data)

@@ -1,4 +1,4 @@
-"""Blocks of draws as columns of numbers and texts, which events are stated about.
+"""A block of draws as columns of numbers and texts; events are statements about these columns.
 
 A block of draws becomes
 
@@ -68,7 +68,7 @@ class Outputs:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Names of the texts about representation: types, signs of zeros, payloads of NaN."""
+        """Names of the texts on representation: types, signs of zeros, payloads of NaN."""
         return tuple(self._marks)
 
     @property
@@ -78,24 +78,24 @@ class Outputs:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Names of the parts whose texts are stored; those of numbers are found on demand."""
+        """Names of the parts whose texts are stored; texts of numbers are computed when needed."""
         return tuple(self._texts)
 
     @cached_property
     def set_aside(self) -> Mask:
-        """Which draws are failures that the caller does not count: they are in no event."""
+        """Which draws are failures that the caller does not count; these are in no event."""
         if WHOLE not in self._texts:
             return np.zeros(self.size, np.bool_)
         return np.asarray(self._texts[WHOLE] == SET_ASIDE)
 
     @property
     def unexamined(self) -> tuple[str, ...]:
-        """What of the draws no event is about, in words."""
+        """A sentence on what parts of the draws no event covers."""
         return (*self.unread, _ASIDE) if self.set_aside.any() else self.unread
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The shape of every output, () for numbers; None unless columns say everything."""
+        """The shape that all outputs share, () for numbers; None if columns do not determine it."""
         if self._texts:
             return None
         if WHOLE in self._columns or not self._parts:
@@ -104,12 +104,12 @@ class Outputs:
 
     @property
     def lengths(self) -> dict[str, float]:
-        """The columns `len(output)`, `len(output[0])`, … of outputs that all have one shape."""
+        """The columns `len(output)`, `len(output[0])`, … if all outputs have one shape."""
         shape = self.shape or ()
         return dict(lengths(WHOLE, shape))
 
     def column(self, name: str) -> Floats:
-        """A column, or a function of columns such as `max(output)`; all NaN if there is none."""
+        """A stored or computed column such as `max(output)`; all NaN if there is none."""
         if name in self._columns:
             return self._columns[name]
         if name not in self._cache and name in _SWEPT and self._parts:
@@ -125,7 +125,7 @@ class Outputs:
         return self._cache[name]
 
     def ordered(self, name: str) -> Floats:
-        """The numbers of a column, sorted, without those that are missing."""
+        """The numbers of a column in increasing order, without missing ones."""
         key = f"{_SORTED}{name}"
         if key not in self._cache:
             values = self.column(name)
@@ -134,7 +134,7 @@ class Outputs:
         return self._cache[key]
 
     def text(self, name: str) -> Texts:
-        """The canonical text of the part `name` of every draw; empty where it has none."""
+        """The canonical text of the part `name` in every draw; empty where a draw lacks it."""
         if name in self._texts:
             return self._texts[name]
         if name in {TYPE, ODD}:
@@ -147,7 +147,7 @@ class Outputs:
         return texts_of(self.column(name), missing="nan" if name == WHOLE else MISSING)
 
     def keys(self, name: str) -> NDArray[np.uint64]:
-        """One number per draw, equal where the texts of the part `name` are equal."""
+        """One number per draw; equal numbers mean equal texts of the part `name`."""
         if name == WHOLE and self.shape:
             return _row_keys([self._columns[part] for part in self._parts])
         if name not in self._texts and name not in {TYPE, ODD}:
@@ -158,7 +158,7 @@ class Outputs:
         return codes
 
     def is_one_of(self, name: str, texts: Sequence[str]) -> Mask:
-        """Whether the part `name` of each draw has one of these texts."""
+        """Whether the text of the part `name` is one of these, for each draw."""
         shape = self.shape or ()
         is_long = name == WHOLE and math.prod(shape) > SPELLED
         if name in self._texts or name in {TYPE, ODD} or is_long:
@@ -178,7 +178,7 @@ class Outputs:
 
     @cached_property
     def glance(self) -> tuple[bool, bool]:
-        """Whether the first draws have no parts but whole numbers, and whether one is missing."""
+        """Whether the first draws hold only whole numbers, and whether any part is missing."""
         heads = np.array([self._columns[part][:_GLANCE] for part in self._parts])
         missing = np.isnan(heads)
         whole = (heads == np.floor(heads)) & np.isfinite(heads)
@@ -201,7 +201,7 @@ class Outputs:
         return part
 
     def with_column(self, name: str, values: Floats) -> "Outputs":
-        """The same draws with one column more."""
+        """The same draws with one more column."""
         return Outputs(
             self.size, self._columns | {name: values}, self._texts, self._marks, self.unread
         )
@@ -213,7 +213,7 @@ class Outputs:
 
 
 def joined(blocks: Sequence[Outputs]) -> Outputs:
-    """The draws of all blocks in order; a block without a column has NaN there."""
+    """All blocks in order as one; a block that lacks a column has NaN there."""
     blocks = [block for block in blocks if block.size] or blocks[:1]
     if len(blocks) == 1:
         return blocks[0]
@@ -232,7 +232,7 @@ def joined(blocks: Sequence[Outputs]) -> Outputs:
 
 
 def _columns_of(blocks: Sequence[Outputs], names: tuple[str, ...]) -> dict[str, Floats]:
-    """Columns of all blocks one after the other; at once where all blocks have the same."""
+    """The columns of all blocks, concatenated."""
     if len(names) > _MANY and all(block.columns == names for block in blocks):
         tables = [np.array([block.column(name) for name in names]) for block in blocks]
         return dict(zip(names, np.concatenate(tables, axis=1), strict=True))
@@ -240,7 +240,7 @@ def _columns_of(blocks: Sequence[Outputs], names: tuple[str, ...]) -> dict[str, 
 
 
 def joined_part(name: str, blocks: Sequence[Outputs]) -> Outputs:
-    """All blocks joined, reduced to what the texts of the part `name` need."""
+    """All blocks joined, with only the columns that the texts of the part `name` need."""
     if name == WHOLE:
         return joined(blocks)
     size = sum(block.size for block in blocks)
@@ -257,7 +257,7 @@ def texts_of(values: Floats, missing: str = MISSING) -> Texts:
 
 @lru_cache(maxsize=1 << 13)  # an event is asked about block after block
 def _parse(text: str, shape: tuple[int, ...]) -> tuple[float, ...] | None:
-    """The numbers of the output of this shape that has this canonical text; None if none has."""
+    """Read an output of this shape back from its canonical text; None if it is no such text."""
     try:
         numbers = tuple(map(float, text.translate(_NO_PARENTHESES).split(", ")))
     except ValueError:
@@ -270,7 +270,7 @@ def _parse(text: str, shape: tuple[int, ...]) -> tuple[float, ...] | None:
 
 
 def _row_keys(columns: Sequence[Floats]) -> NDArray[np.uint64]:
-    """Hashes of rows of floats; rows that collide count as one value, which is no error."""
+    """Hashes of rows of floats; colliding rows count as one value, which stays valid."""
     keys = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
@@ -285,12 +285,12 @@ def part_name(name: str, index: tuple[int, ...]) -> str:
 
 @lru_cache(maxsize=16)  # block after block has the same
 def part_names(name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
-    """The names of all numbers of an array."""
+    """The names of all entries of an array."""
     return tuple(part_name(name, index) for index in np.ndindex(shape))
 
 
 def lengths(name: str, shape: tuple[int, ...]) -> Iterator[tuple[str, float]]:
-    """The columns `len(output)`, `len(output[0])`, … of an array; not those of too many rows."""
+    """The columns `len(output)`, `len(output[0])`, … of an array, unless it has too many rows."""
     for depth, length in enumerate(shape):
         if math.prod(shape[:depth]) <= _MOST_LENGTHS:
             for index in np.ndindex(shape[:depth]):

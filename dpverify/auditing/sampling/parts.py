@@ -1,4 +1,4 @@
-"""What outputs are read into: plain numbers and texts, fields, elements, and failures of calls.
+"""The parts of an output after reading: numbers, texts, fields, elements, and failed calls.
 
 A part is a number that a float holds, a text, an array of numbers, a list or dict of parts, or one
 of the classes here. `atom` reads single values: numbers of all kinds, texts, dates and times.
@@ -40,14 +40,14 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """The mechanism ended the process that ran it: by an exit code or a signal."""
+    """The mechanism ended its process, by an exit code or a signal."""
 
     how: str
 
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A failure that the caller does not count: it is in no event."""
+    """A failure that the caller does not count; it is in no event."""
 
 
 FAILURES = (Raised, TimedOut, Died, SetAside)
@@ -56,7 +56,7 @@ FAILURES = (Raised, TimedOut, Died, SetAside)
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Parts with names, of an object of this kind."""
+    """The named parts of an object of this kind."""
 
     kind: str
     items: tuple[tuple[str, Any], ...]
@@ -71,7 +71,7 @@ class Elements:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A number that no float holds, its text, and the nearest float; an integer's last bits."""
+    """A number that no float equals: its text, the nearest float, and an integer's last bits."""
 
     text: str
     value: float
@@ -81,7 +81,7 @@ class Exact:
 
 @dataclass(frozen=True, slots=True)
 class LongText:
-    """The beginning of a text or of bytes that are too long to keep, and a text for all of it."""
+    """The beginning of a text or of bytes too long to keep, and a text that stands for it all."""
 
     head: str | bytes
     length: int
@@ -90,7 +90,7 @@ class LongText:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A text for what has no parts; `unread` says what of it was not examined, if anything."""
+    """A value without parts, by its text; `unread` says what of it was not examined."""
 
     text: str
     unread: str = ""
@@ -98,14 +98,14 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An output that was read: its parts, and the types that it was made of."""
+    """An output after reading: its parts, and their types."""
 
     parts: Any
     kind: str
 
 
 def atom(value: Any) -> Any:  # noqa: ANN401  # None where it is none
-    """The value itself if it is one number or text, a float if it is a number of another kind."""
+    """The value itself if it is a number or text; a float if it is a number of another type."""
     kind = type(value)
     if kind in PLAIN:
         return integer(value) if kind is int else value
@@ -142,13 +142,13 @@ def _long_text(value: str | bytes) -> LongText:
 
 
 def digested(text: str, most: int = 100) -> str:
-    """The beginning of a text and a digest of all of it."""
+    """The beginning of a text, and a digest of the whole."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
     return f"{text[:most]}… (digest {digest})"
 
 
 def nearest(value: Any) -> float:  # noqa: ANN401
-    """The nearest float, infinite beyond all floats."""
+    """The nearest float; infinite if the number is beyond all floats."""
     try:
         return float(value)
     except OverflowError:
@@ -169,7 +169,7 @@ def _rational(value: Decimal | Fraction) -> Any:  # noqa: ANN401
 
 
 def _date(value: Any) -> Fields:  # noqa: ANN401
-    """Dates, times and spans as whole seconds and microseconds, which floats hold."""
+    """Dates, times and durations as whole seconds and microseconds, which floats hold exactly."""
     kind = type(value).__name__
     if isinstance(value, dt.timedelta):
         seconds, rest = value.days * 86_400 + value.seconds, value.microseconds * 1_000
@@ -187,6 +187,6 @@ def _date(value: Any) -> Fields:  # noqa: ANN401
 
 
 def _zone(value: dt.datetime | dt.time) -> tuple[tuple[str, Any], ...]:
-    """The time zone, and which of two is meant where clocks are put back."""
+    """The time zone, and which of the two hours is meant when clocks are set back."""
     zone = Opaque("None" if value.tzinfo is None else f"{value.utcoffset()} {value.tzinfo}")
     return (("zone", zone), ("fold", 1)) if value.fold else (("zone", zone),)

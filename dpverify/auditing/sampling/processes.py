@@ -1,4 +1,4 @@
-"""Limits in time, generators in other processes, and why an audit was stopped before its end."""
+"""Time limits, seeds of other processes, and why an audit stopped early."""
 
 import math
 import os
@@ -22,12 +22,12 @@ _SOON, _PATIENCE = 1e-3, 100  # seconds, and how often a limit waits for a fork
 
 
 class OutOfTime(BaseException):
-    """Raised in work that takes too long; no `except Exception` of a mechanism stops it."""
+    """Raised in work that takes too long; a mechanism's `except Exception` does not catch it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
-    """Why an audit ended before its budget did: its time was over, Ctrl-C, or a failure."""
+    """Why an audit ended before its budget: time, Ctrl-C, or a failure."""
 
     why: Why
     reason: str
@@ -37,7 +37,7 @@ class Stopped:
 
 
 def can_interrupt() -> bool:
-    """Whether work can be interrupted here: it takes a Unix system and the main thread."""
+    """Whether work can be interrupted here; this needs a Unix system and the main thread."""
     main = threading.current_thread() is threading.main_thread()
     return main and hasattr(signal, "setitimer")
 
@@ -89,7 +89,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 
 def _is_forking(frame: FrameType | None) -> bool:
-    """Whether Python calls the hook of `logging` around a fork: an exception there is lost."""
+    """Whether `logging` is in its hook around a fork, where Python discards exceptions."""
     if frame is None or frame.f_globals.get("__name__") != "logging":
         return False
     return frame.f_code.co_name in {"_acquireLock", "_releaseLock", "_prepareFork", "_afterFork"}
@@ -97,7 +97,7 @@ def _is_forking(frame: FrameType | None) -> bool:
 
 @contextmanager
 def time_limit_if_possible(seconds: float | None) -> Iterator[None]:
-    """`time_limit` where work can be interrupted; elsewhere the clock is read between calls."""
+    """`time_limit` where work can be interrupted; elsewhere, time is checked between calls."""
     with time_limit(seconds if can_interrupt() else None):
         yield
 
@@ -106,7 +106,7 @@ _seeded: set[int] = set()  # ids of processes; a fork inherits those of others, 
 
 
 def seed_anew_outside(process: int) -> None:
-    """Call `seed_anew` once in every process except the one with this id.
+    """Call `seed_anew` once in every process other than the one with this id.
 
     An executor of the caller may have begun its processes in any way.
     """
@@ -115,7 +115,7 @@ def seed_anew_outside(process: int) -> None:
 
 
 def seed_anew() -> None:
-    """Seed the global generators from the system, for mechanisms that draw from them.
+    """Reseed the global generators from the system, for mechanisms that draw from them.
 
     A process that is forked inherits their states, so all workers would draw the same numbers.
     """

@@ -66,12 +66,12 @@ _LIBRARIES = {
 
 
 def raised(error: BaseException) -> Raised:
-    """The exception as an output; of a group, with what is in it."""
+    """The exception as an output, including what an exception group holds."""
     return Raised(type(error).__name__, _message(error))
 
 
 def _message(error: BaseException, within: tuple[int, ...] = ()) -> str:
-    """Its text, with what is in a group, notes, attributes, and what it came from."""
+    """The exception's text, with its group, notes, attributes and causes."""
     told = _told(error, str)
     if type(error).__module__ != "builtins" and _own_text(error):
         told += f", args={_told(error.args, _shown)}"
@@ -89,7 +89,7 @@ def _message(error: BaseException, within: tuple[int, ...] = ()) -> str:
 
 
 def _own_text(error: BaseException) -> bool:
-    """Whether its class decides what `str` tells, which may be less than it was made from."""
+    """Whether the class defines `str` itself, which may show less than its arguments."""
     return type(error).__str__ is not BaseException.__str__
 
 
@@ -110,12 +110,12 @@ def read(output: object) -> Read:
 
 
 def kind_of(array: NDArray[Any]) -> str:
-    """The type of an array and the width of its numbers."""
+    """The type of an array and the bit width of its numbers."""
     return f"{type(array).__name__} of {array.dtype.name}"
 
 
 def _kind(value: Any, own: type) -> str:  # noqa: ANN401
-    """The type of a value, and what else equal values may differ in."""
+    """The type of a value, and other ways in which equal values may differ."""
     if issubclass(own, np.ndarray):
         return kind_of(value)
     if issubclass(own, Decimal):
@@ -124,7 +124,7 @@ def _kind(value: Any, own: type) -> str:  # noqa: ANN401
 
 
 def is_number_array(array: NDArray[Any]) -> bool:
-    """Whether floats hold all entries."""
+    """Whether floats hold all entries exactly."""
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         return False
     whole = array.dtype.kind in "iu" and array.dtype.itemsize > 4 and array.size > 0
@@ -132,7 +132,7 @@ def is_number_array(array: NDArray[Any]) -> bool:
 
 
 class _Reader:
-    """Reads one output; `left` is how many parts more it will look at."""
+    """Reads one output; `left` is how many more parts it will look at."""
 
     def __init__(self) -> None:
         self.left = _MOST_ITEMS
@@ -141,7 +141,7 @@ class _Reader:
 
     @property
     def kind(self) -> str:
-        """The types of all parts, as they stand in each other: `list(float × 3, int)`."""
+        """The types of all parts and how they nest, such as `list(float × 3, int)`."""
         told, above = "", 1
         for depth, kind, times in self.kinds:
             between = "(" * (depth - above) if depth > above else ")" * (above - depth) + ", "
@@ -184,7 +184,7 @@ class _Reader:
             self.path.pop()
 
     def _inner(self, value: Any) -> Any:  # noqa: ANN401, C901, PLR0912  # one case a kind
-        """The parts of what is more than an object with a state; None of all others."""
+        """The parts of a value of a known type; None if it is only an object with a state."""
         if isinstance(value, np.ndarray):
             return self._array(value)
         foreign = of_other_library(value)
@@ -230,7 +230,7 @@ class _Reader:
         return None
 
     def _more(self, found: Any, added: dict[str, Any]) -> Fields:  # noqa: ANN401
-        """What was read of a value, and the attributes that it has besides."""
+        """A value that was read, together with its extra attributes."""
         named = tuple((str(name), self.parts(item)) for name, item in added.items())
         return Fields("with attributes", (("value", found), *named))
 
@@ -246,7 +246,7 @@ class _Reader:
         return Fields(fields.kind, read_items)
 
     def _alike(self, items: Sequence[Any]) -> Any:  # noqa: ANN401
-        """A list of plain numbers, or of very many texts, as arrays; None of any other."""
+        """A list of plain numbers, or of very many texts, as arrays; None for any other list."""
         if items and PLAIN.issuperset(map(type, items)):
             array = np.array(items)
             if is_number_array(array):
@@ -324,7 +324,7 @@ class _Reader:
 
 
 def _standard(value: Any) -> Fields | None:  # noqa: ANN401, C901  # one case a type
-    """What is in objects of the standard library that neither their items nor their state tell."""
+    """What standard-library objects hold that neither their items nor their state show."""
     items: dict[str, Any]
     match value:
         case BaseException():
@@ -360,7 +360,7 @@ def _standard(value: Any) -> Fields | None:  # noqa: ANN401, C901  # one case a 
 
 
 def _float_of(value: Any) -> float | None:  # noqa: ANN401
-    """What its `__float__` answers, if it has one and it answers."""
+    """The result of its `__float__`, if it has one and it works."""
     if not callable(getattr(type(value), "__float__", None)):
         return None
     try:
@@ -377,7 +377,7 @@ def _with_result(items: Generator[Any, None, Any]) -> Iterator[Any]:
 
 
 def _kept(value: Any) -> list[tuple[str, Any]]:  # noqa: ANN401
-    """What pickling would keep of an object: its state, or what it is made from."""
+    """What pickling keeps of an object: its state, or the arguments it is made from."""
     state = value.__getstate__()
     items: list[tuple[str, Any]] = []
     for part in state if isinstance(state, tuple) else (state,):
@@ -404,12 +404,12 @@ def _bytes_of(value: Any) -> bytes | None:  # noqa: ANN401
 
 
 def _if_asked(name: str, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The answer of a type that defines this method itself; None of any other."""
+    """Call `ask` on values whose type defines this method itself; None for others."""
     return lambda value: ask(value) if _defines(value, name) else None
 
 
 def _defines(value: Any, name: str) -> bool:  # noqa: ANN401
-    """Whether its type has this method, and not from `object`."""
+    """Whether its type defines this method, rather than inherit it from `object`."""
     own = getattr(type(value), name, None)
     return callable(own) and own is not getattr(object, name, None)
 
@@ -435,7 +435,7 @@ _AS_ARRAY: tuple[tuple[str, Callable[[Any], Any]], ...] = (
 
 
 def _added(value: Any, own: type) -> dict[str, Any]:  # noqa: ANN401
-    """Attributes that a value has besides what it was read as: those that a class adds to it."""
+    """Extra attributes of a value, such as those that a subclass adds."""
     home = own.__module__.partition(".")[0]
     if home in _LIBRARIES:
         public = {n: v for n, v in vars(value).items() if not n.startswith("_")}
@@ -449,7 +449,7 @@ def _added(value: Any, own: type) -> dict[str, Any]:  # noqa: ANN401
 
 
 def _settings(value: Any) -> dict[str, Any]:  # noqa: ANN401
-    """What a container of the standard library holds besides its items."""
+    """Settings of a standard-library container besides its items."""
     if isinstance(value, deque) and value.maxlen is not None:
         return {"maxlen": value.maxlen}
     if isinstance(value, defaultdict) and value.default_factory is not None:
@@ -458,7 +458,7 @@ def _settings(value: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def _times(array: NDArray[Any]) -> Fields:
-    """Moments or spans as whole seconds and what is left of them; NaN where there is none."""
+    """Times or durations as whole seconds and a rest; NaN where there is none."""
     missing = np.isnat(array)
     seconds = array.astype(f"{array.dtype.kind}8[s]")
     rest = (array - seconds).astype("m8[ns]").astype(np.int64)
@@ -483,7 +483,7 @@ def _stacked(items: list[Any]) -> Any:  # noqa: ANN401
 
 
 def _many_texts(texts: Sequence[str]) -> Fields:
-    """Texts that are too many to look into: their lengths, digests, and the numbers they spell."""
+    """Texts too many to look into: their lengths, digests, and the numbers they spell."""
     named: dict[str, Any] = {
         "length": np.array([len(text) for text in texts]),
         "digest": np.array([zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in texts]),
@@ -503,7 +503,7 @@ def _spelled_number(text: str) -> float:
 
 
 def _folded(array: NDArray[Any]) -> Fields:
-    """An array that is too long to keep: extremes, norms, odd entries, sums with random signs.
+    """An array too long to keep, summarized: extremes, norms, odd entries, sums with random signs.
 
     Every entry has its sign and its sum by its place alone.
     """
@@ -537,7 +537,7 @@ def _folded(array: NDArray[Any]) -> Fields:
 
 @functools.lru_cache(maxsize=64)
 def _signs(number: int) -> NDArray[np.int8]:
-    """The random signs of the entries of one chunk, the same for every array."""
+    """The random signs of one chunk's entries, the same for every array."""
     rng = np.random.Generator(np.random.PCG64([7, number]))
     return rng.integers(0, 2, _CHUNK, dtype=np.int8) * np.int8(2) - np.int8(1)
 
@@ -558,7 +558,7 @@ def _attributes(value: Any) -> tuple[tuple[str, Any], ...] | None:  # noqa: ANN4
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401
-    """The `repr`, or the name of the type where it holds an address in memory."""
+    """The `repr`, or the name of the type if the `repr` contains a memory address."""
     found = repr(value)
     if " at 0x" in found:
         return type(value).__name__

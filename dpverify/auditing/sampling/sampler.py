@@ -1,4 +1,4 @@
-"""Draws on both sides of a pair, the same for a seed whatever the workers and the batching.
+"""Draws on both sides of a pair; a seed gives the same draws whatever the workers and batches.
 
 A callable's draw depends on (seed, side, index) alone, so its calls may be divided among workers
 in any way. A vectorized mechanism's draws depend on where blocks begin; that is given by the
@@ -38,7 +38,7 @@ _SHARED_BY = 8  # tasks at least, where there are workers to share them
 
 @dataclass(slots=True)
 class Pace:
-    """Calls per task, from how long calls took; no draw depends on it."""
+    """How many calls go into a task, from how long calls took; this does not change any draw."""
 
     calls: int = 1  # at first, since one may take long
     learned: bool = False
@@ -104,7 +104,7 @@ class Sampler:
         return left, right
 
     def check_stored(self) -> None:
-        """Raise if the first draws on disk are not those that this mechanism gives now.
+        """Raise if the first draws on disk differ from what this mechanism gives now.
 
         One call a side of a callable, the first block of a vectorized mechanism. What takes longer
         than its `timeout` may do so today and not tomorrow, so time-outs are not compared.
@@ -141,7 +141,7 @@ class Sampler:
             start = cuts[-1]
 
     def _parts_ahead(self) -> int | None:
-        """How many parts are cut before it is asked again how long a call takes; None for all."""
+        """How many parts to cut before measuring call times again; None for all."""
         if self.executor is None:
             return 1
         return None if self.pace.learned else _LEAST_SHARED
@@ -165,7 +165,7 @@ class Sampler:
             yield found[Side.LEFT], found[Side.RIGHT]
 
     def _turns(self, sides: tuple[Side, ...]) -> list[tuple[Side, ...]]:
-        """Sides that are drawn and kept at once: where calls are slow, each by itself."""
+        """Which sides are drawn and stored together; separately if calls are slow."""
         slow = self.executor is None and not self.in_blocks and self.pace.calls == 1
         return [(side,) for side in sides] if slow else [sides][: len(sides)]
 
@@ -174,7 +174,7 @@ class Sampler:
             self.heard(drawn)
 
     def _cuts(self, start: int, stop: int) -> Iterator[int]:
-        """Where parts end: as they are on disk, then blocks or as many calls as are due."""
+        """Where parts end: as on disk, then after a block or as many calls as time allows."""
         size = BLOCK if self.in_blocks else self._calls_at_once(start, stop)
         while start < stop:
             known = [self._on_disk(side, start) for side in Side]
@@ -233,7 +233,7 @@ class Sampler:
 
 
 def _agree(stored: Outputs, drawn: Outputs) -> bool:
-    """Whether draws are the same but for the last digits, which depend on the machine."""
+    """Whether draws agree except for their last digits, which depend on the machine."""
     names = {*stored.columns, *drawn.columns}
     alike = all(
         np.allclose(stored.column(n), drawn.column(n), rtol=_DIGITS, atol=_DIGITS, equal_nan=True)

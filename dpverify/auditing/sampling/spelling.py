@@ -31,7 +31,7 @@ _LONGEST = 2_000  # characters
 
 
 def canonical(output: object, *, numeric: bool = False) -> str:  # noqa: C901, PLR0912
-    """A text that equal outputs share; 3 and 3.0 are equal, and if `numeric` 1 and True are.
+    """A text that equal outputs share; 3 and 3.0 are equal, and with `numeric` also 1 and True.
 
     >>> canonical((1, None, [True, 2.5]))
     '(1, None, (True, 2.5))'
@@ -89,7 +89,7 @@ def shortened(text: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """In real arithmetic −0.0 is 0.0, and 3.0 is 3."""
+    """The text of a number; −0.0 is written 0.0, and 3.0 is written 3."""
     whole = math.isfinite(value) and abs(value) <= EXACT and value == math.floor(value)
     return str(int(value)) if whole else repr(value)
 

@@ -1,4 +1,4 @@
-"""Outputs as they come, of any kind, as blocks of named columns and texts (see `outputs`).
+"""Turn outputs of any kind into blocks of named columns and texts (see `outputs`).
 
 Draws that are all numbers, or arrays of one shape, become columns at once. Any other output is read
 into its parts (`reading`), and every part becomes a column or a text under its own name.
@@ -57,7 +57,7 @@ Leaf: TypeAlias = tuple[str, Any]
 
 
 def from_array(array: NDArray[Any]) -> Outputs:
-    """Draws that are the rows of a numeric array, or the entries of one of any kind."""
+    """A block from the rows of a numeric array, or from the entries of an array of any kind."""
     size, shape = len(array), array.shape[1:]
     if not is_number_array(array) or not 0 < math.prod(shape) <= MOST_NUMBERS:
         return from_objects(list(array))
@@ -72,7 +72,7 @@ def from_array(array: NDArray[Any]) -> Outputs:
 
 
 def from_objects(outputs: Sequence[object]) -> Outputs:
-    """Draws that are arbitrary objects."""
+    """A block from arbitrary objects."""
     if _all_numbers(outputs):
         block = from_array(np.array(outputs, dtype=np.float64))
         kinds = np.array([type(output).__name__ for output in outputs], np.str_)
@@ -115,7 +115,7 @@ class Block:
         self._arrays: dict[tuple[str, int], list[tuple[int, NDArray[Any]]]] = {}
 
     def add(self, i: int, tree: object) -> None:
-        """The parts of output number `i`, as `read` found them."""
+        """Add the parts of output number `i`, in the form that `read` returns."""
         odd: list[str] = []
         letters = _MOST_LETTERS
         for name, value in flattened(tree, WHOLE):
@@ -140,7 +140,7 @@ class Block:
             self.odd[i] = shortened("; ".join(filter(None, odd)))
 
     def columns(self) -> dict[str, Floats]:
-        """One column for every number of any output; NaN where an output has none."""
+        """One column for each number that any output has; NaN where an output lacks it."""
         for (name, _), found in self._arrays.items():
             shape = tuple(max(sizes) for sizes in zip(*(a.shape for _, a in found), strict=True))
             if math.prod(shape) > 2 * MOST_NUMBERS:  # shapes differ so much that most is empty
@@ -164,7 +164,7 @@ class Block:
 
 
 def flattened(tree: Any, name: str) -> Iterator[Leaf]:  # noqa: ANN401, C901, PLR0912  # one case a kind
-    """Names and values of what can be said of an output's parts."""
+    """Names and values of everything that events can state about an output's parts."""
     match tree:
         case bool() | np.bool_() | int() | np.integer() | float() | np.floating():
             yield name, nearest(tree)
@@ -214,7 +214,7 @@ def flattened(tree: Any, name: str) -> Iterator[Leaf]:  # noqa: ANN401, C901, PL
 
 
 def odd_text(values: NDArray[Any], name: str = "") -> str:
-    """Where zeros are negative, and the bits of NaN that are not the usual ones.
+    """Which zeros are negative, and the bits of unusual NaN.
 
     >>> odd_text(np.array([1.0, -0.0]))
     '-0 at 1'
@@ -252,7 +252,7 @@ def _of_set(items: tuple[Any, ...], name: str) -> Iterator[Leaf]:
 
 
 def _of_text(text: str | bytes, length: int, name: str) -> Iterator[Leaf]:
-    """The characters of a text as numbers, and the numbers that are written in it."""
+    """The characters of a text as numbers, and the numbers written in it."""
     head = text[:LONGEST_TEXT]
     if head:
         raw = head if isinstance(head, bytes) else head.encode("utf-32-le", "surrogatepass")
@@ -276,7 +276,7 @@ def _numbers_in(text: str, name: str) -> Iterator[Leaf]:
 
 
 def _same_arrays(outputs: Sequence[object]) -> NDArray[Any] | None:
-    """The outputs as rows of one array, if they are arrays of numbers of one shape and type."""
+    """The outputs as rows of one array, if they are numeric arrays of one shape and type."""
     if not outputs or not all(type(output) is np.ndarray for output in outputs):
         return None
     arrays: Sequence[Any] = outputs
@@ -290,7 +290,7 @@ def _same_arrays(outputs: Sequence[object]) -> NDArray[Any] | None:
 
 
 def _odd_rows(rows: Floats) -> Texts | None:
-    """What is odd about each row of numbers, None where nothing is: see `odd_text`."""
+    """What `odd_text` finds in each row of numbers; None where it finds nothing."""
     some = np.isnan(rows) & (rows.view(np.uint64) != np.uint64(_NAN)) | (rows == 0.0) & np.signbit(
         rows
     )
@@ -300,7 +300,7 @@ def _odd_rows(rows: Floats) -> Texts | None:
 
 
 def _all_numbers(outputs: Sequence[object]) -> bool:
-    """Whether floats hold all outputs as they are."""
+    """Whether floats hold all outputs exactly."""
     kinds = {type(output) for output in outputs}  # not isinstance, which hooks may answer
     if not all(issubclass(kind, _NUMBERS) for kind in kinds):
         return False

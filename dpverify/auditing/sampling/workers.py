@@ -1,4 +1,4 @@
-"""Worker processes that may die: a call that ends its process is an output, and drawing goes on.
+"""Worker processes: if a call ends its process, that is an output, and drawing continues.
 
 A worker counts the calls that it begins in memory that it shares with us. If it dies (`os._exit`, a
 signal, too little memory), the call that it had begun is the output "dies by …", and a new worker
@@ -33,7 +33,7 @@ _LAST_WORDS = 5.0  # seconds that a worker has to end
 def pool(
     workers: int, executor: Executor | None, sent: object, *, isolate: bool = False
 ) -> Iterator["Runner | None"]:
-    """The caller's executor, or processes of our own, or none."""
+    """The caller's executor, or processes of our own, or None."""
     check_count("workers", workers)
     if executor is not None or (workers == 1 and not isolate):
         yield executor
@@ -63,7 +63,7 @@ class Workers:
         self._busy: dict[Any, tuple[_Worker, _Job]] = {}  # by connection
 
     def map(self, work: Callable[[Drawing], Drawn], tasks: Iterable[Drawing]) -> Iterator[Drawn]:
-        """The draws of all tasks in their order, as `map(perform, tasks)` would give them."""
+        """The draws of all tasks in order, just as `map(perform, tasks)` would give them."""
         del work  # a worker performs its tasks, and nothing else
         results = [_Result(task) for task in tasks]
         waiting = deque(_Job(result, result.task) for result in results)
@@ -98,7 +98,7 @@ class Workers:
                 waiting.popleft()
 
     def _heard(self, worker: "_Worker", job: "_Job") -> list["_Job"]:
-        """Take what a worker sent, or its death, and return what is still to be drawn."""
+        """Handle what a worker sent, or its death; return what is still to be drawn."""
         try:
             answer = worker.connection.recv()
         except (EOFError, ConnectionResetError):
@@ -110,7 +110,7 @@ class Workers:
         return []
 
     def _drop_busy(self) -> None:
-        """End the workers whose answers nobody waits for any more."""
+        """End the workers whose results are no longer wanted."""
         for worker, _ in self._busy.values():
             worker.end()
         self._busy = {}
@@ -122,7 +122,7 @@ Runner: TypeAlias = Executor | Workers
 
 @dataclass(slots=True)
 class _Result:
-    """The draws of one task, as the parts of it come in."""
+    """The draws of one task, collected part by part."""
 
     task: Drawing
     open: int = 1
@@ -135,7 +135,7 @@ class _Result:
         self.parts |= {(s, part.start): o for s, o in zip(part.sides, drawn.outputs, strict=True)}
 
     def drawn(self) -> Drawn:
-        """What was drawn without a gap; less than was asked for where time was over."""
+        """The draws up to the first gap; fewer than asked for if time was over."""
         sides = [self._side(side) for side in self.task.sides]
         size = min(side.size for side in sides)
         return Drawn(tuple(side.between(0, size) for side in sides), self.seconds)
@@ -152,13 +152,13 @@ class _Result:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A part of a task, for one worker."""
+    """A part of a task, given to one worker."""
 
     result: _Result
     task: Drawing
 
     def after_death(self, begun: int, how: str) -> list["_Job"]:
-        """What is still to be drawn when the worker died in the call that it had begun."""
+        """What is still to be drawn after the worker died in the call that it had begun."""
         task, message = self.task, f"mechanism must return outputs: its process dies by {how}"
         if task.in_blocks:
             raise SampleRaised(message)
@@ -179,7 +179,7 @@ class _Job:
 
 
 class _Worker:
-    """A process, the connection to it, and the number of the call that it has begun last."""
+    """A process, the connection to it, and the number of the call it began last."""
 
     def __init__(self, context: BaseContext) -> None:
         self.connection, theirs = multiprocessing.Pipe()
@@ -194,7 +194,7 @@ class _Worker:
         theirs.close()
 
     def cause_of_death(self) -> str:
-        """How a process that no longer answers has ended."""
+        """How a process that no longer answers ended."""
         self.process.join(_LAST_WORDS)
         self.end()
         code = self.process.exitcode
@@ -207,7 +207,7 @@ class _Worker:
 
 
 def _serve(connection: Connection, other_end: Connection, begun: Any) -> None:  # noqa: ANN401
-    """Perform tasks until there are no more; `begun` is a number in shared memory."""
+    """Perform tasks until there are none; `begun` is a call number in shared memory."""
     # Ctrl-C reaches the workers too: they end without a word, and the audit tells what it has.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     other_end.close()  # so that the death of the process that asks is noticed here
@@ -222,7 +222,7 @@ def _serve(connection: Connection, other_end: Connection, begun: Any) -> None:  
 
 
 def _answer(asked: bytes, begin: Callable[[int], None], begun: Any) -> Drawn | BaseException:  # noqa: ANN401
-    """The draws, or what is to be raised where they are asked for."""
+    """The draws, or the exception to raise when they are asked for."""
     begun.value = -1
     try:
         return perform(pickle.loads(asked), begin)  # noqa: S301  # our own task

@@ -1,4 +1,4 @@
-"""The search for the pair of datasets on which a mechanism breaks its claim most.
+"""Search for the pair of datasets on which a mechanism exceeds its claim most.
 
 - `trials`: pairs on trial, the search that keeps them, and passes, which spend draws on them;
 - `quick`: a quick test of one pair, by bets on events that a short look chose;

@@ -1,4 +1,4 @@
-"""A search among pairs that are proposed one by one, as hypothesis does.
+"""Search among pairs that are proposed one by one, as hypothesis does.
 
 0. *Hints.* Where somebody can see the noise, as traces do, a few calls tell what a pair loses. Then
    a pair that keeps the claim needs no draws, and one that breaks it exactly is found.
@@ -63,7 +63,7 @@ Hints: TypeAlias = Callable[[Any, Any, int], Hint]
 
 
 class ExampleSearch(Search):
-    """A search fed one pair at a time; `samples` bounds the draws a side before shrinking."""
+    """A search that is given one pair at a time; `samples` limits draws a side before shrinking."""
 
     def __init__(  # noqa: PLR0913  # one call, in the decorator
         self,
@@ -93,7 +93,7 @@ class ExampleSearch(Search):
         self.verdict: Verdict | None = None
 
     def see(self, left: Any, right: Any) -> PairTrial:  # noqa: ANN401  # whatever the mechanism takes
-        """What is known of the pair, after a look at it if it is new."""
+        """Test the pair briefly if it is new; return what is known of it."""
         key = fingerprint(left, right)
         if key not in self.tried:
             candidate = Candidate(left=left, right=right, pattern="example", form=key)
@@ -103,7 +103,7 @@ class ExampleSearch(Search):
         return self.tried[key]
 
     def last(self) -> PairTrial | None:
-        """All draws that are left for the most promising pair; the pair, if it is refuted."""
+        """Spend all draws that are left on the most promising pair; return it if it is refuted."""
         heard = [trial for trial in self.tried.values() if trial.score > -np.inf]
         if not heard or not self.spoken:
             self._refuse_silence()
@@ -135,7 +135,7 @@ class ExampleSearch(Search):
         return trial
 
     def witness(self, trial: PairTrial) -> tuple[Witness | None, float] | None:
-        """An event that refutes the claim on this pair, counted on draws of its own; and ε.
+        """A witness for this pair, counted on its own draws, and the lower bound on ε.
 
         None if no block of draws confirms it, not even at a loose level. What is exactly false may
         be too little for draws to show; then there is no event, but it must be seen once more.
@@ -176,7 +176,7 @@ class ExampleSearch(Search):
         return (None, again.epsilon_lower) if again is not None and again.refuted else None
 
     def simplest(self, trial: PairTrial) -> PairTrial:
-        """The pair itself, or a simpler one that a short look had passed over, if it is refuted."""
+        """The pair, or a simpler refuted one that the quick tests had missed."""
         # A short look missed these, so this one is longer, and has draws of its own.
         self.first, self.most = 2 * self.first, 2 * self.most
         self.left_over = max(self.left_over, self.samples // 4)
@@ -185,7 +185,7 @@ class ExampleSearch(Search):
         return shrinking.now
 
     def looked_at(self, candidate: Candidate, purpose: str) -> PairTrial:
-        """The pair after a look at it, on draws that depend on the purpose."""
+        """Test the pair briefly, on draws that depend on the purpose."""
         with own_streams(self._stream(candidate.form, f"{purpose}, global")):
             new = self.trial(candidate, self._stream(candidate.form, purpose))
             trial = self._hinted(new, _CALLS, self.left_over)
@@ -196,7 +196,7 @@ class ExampleSearch(Search):
             return replace(trial, score=trial.hint.loss - self.points[0].epsilon)
 
     def _hinted(self, trial: PairTrial, calls: int, left_over: int) -> PairTrial:
-        """The pair with what can be known of it without draws, if so many are left over."""
+        """Learn what is possible about the pair without draws, if the budget for that allows."""
         if self.hints is None or left_over < calls:
             return trial
         hint = self.hints(trial.candidate.left, trial.candidate.right, calls)
@@ -233,7 +233,7 @@ class ExampleSearch(Search):
         return replace(trial, score=outcome.look.score, found=found)
 
     def _finalist(self, heard: list[PairTrial]) -> tuple[PairTrial, Look]:
-        """The pair that looks best on more draws, the simplest of those that nearly tie.
+        """The pair that looks best on more draws; of those nearly tied, the simplest.
 
         These draws choose, and the last test has others.
         """
@@ -256,7 +256,7 @@ class ExampleSearch(Search):
         return look(Draws.of(sampler, 0, size), few(self.points), classify=False)
 
     def _shrink_from(self, trial: PairTrial) -> None:
-        """After the first refutation: a new budget, and an effort a pair by what it took."""
+        """After the first refutation, set the budget for shrinking and the draws for each pair."""
         if self.shrinking:
             return
         self.shrinking = True
@@ -288,7 +288,7 @@ class ExampleSearch(Search):
 
 
 class PassedOver(Shrinking):
-    """Looks again at simpler pairs of the search, which short looks had found nothing on."""
+    """Tests simpler pairs again that the quick tests had passed over."""
 
     search: ExampleSearch
     most_attempts = _SIMPLE
@@ -307,7 +307,7 @@ class PassedOver(Shrinking):
 
 @contextmanager
 def own_streams(seed: int) -> Iterator[None]:
-    """Seed the global generators for the body, for mechanisms that draw from them anyway."""
+    """Seed the global generators in the body, for mechanisms that draw from them."""
     plain, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002  # to restore it
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002

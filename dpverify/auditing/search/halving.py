@@ -1,4 +1,4 @@
-"""Which pairs of a schema look worst for a claim: successive halving over candidates.
+"""Find the pairs of a schema that look worst for a claim, by successive halving.
 
 Many pairs get few draws each; the better ones are kept, joined by variants of the best, and get
 more. Where there is a limit in time, each pair has one of its own. Nothing is judged here: these
@@ -31,7 +31,7 @@ _SLOW = 3.0  # times its even share of the time, that one pair may take in one r
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """Keep so many pairs, add so many variants of the best, draw up to so many units each."""
+    """One round: how many pairs to keep, how many variants to add, and how many draws for each."""
 
     keep: int
     variants: int
@@ -42,7 +42,7 @@ _ROUNDS = (_Round(0, 0, 1), _Round(16, 16, 3), _Round(8, 4, 10), _Round(3, 0, 30
 
 
 class Halving(Pass):
-    """Successive halving over the pairs of a schema; `ranked` holds them, the worst first.
+    """Successive halving over the pairs of a schema; `ranked` lists them, worst first.
 
     `patterns` are the names of the first pairs, `unseen` is how many had no time for one draw.
     `budget` is about the draws a side of all rounds.
@@ -67,7 +67,7 @@ class Halving(Pass):
         self._rounds = list(_ROUNDS)
 
     def step(self) -> bool:
-        """One round."""
+        """Run one round."""
         now = self._rounds.pop(0)
         last = not self._rounds
         kept = self.ranked[: max(2, round(now.keep * self._share))]
@@ -82,7 +82,7 @@ class Halving(Pass):
         return not last
 
     def _beginning(self) -> list[Candidate]:
-        """Patterns, and pairs at random for the rest."""
+        """The first pairs: patterns, and random pairs for the rest."""
         known = list(islice(self.schema.patterns(), round(self._first * (1.0 - _RANDOM_SHARE))))
         drawn = [self.schema.draw_pair(self._rng) for _ in range(self._first - len(known))]
         first = list(dict.fromkeys([*known, *drawn]))
@@ -90,7 +90,7 @@ class Halving(Pass):
         return first
 
     def _variants(self, number: int) -> Iterable[Candidate]:
-        """Mutations of the best pairs, none of them among these."""
+        """Mutations of the best pairs that are not yet among the candidates."""
         best = self.ranked[:8]
         parents = [best[i % len(best)].candidate for i in range(number)]
         known = {trial.candidate for trial in self.ranked}
@@ -110,7 +110,7 @@ class Halving(Pass):
         return after if after.seen is None else replace(after, score=self._score(after, last=last))
 
     def _boxed(self, trial: PairTrial, share: int) -> PairTrial:
-        """The pair with a limit in time, if the search has one: some times its even share.
+        """Limit the pair's time, if the search has a limit, to some times its even share.
 
         So one pair on which the mechanism is slow does not take the time of all others.
         """
@@ -131,7 +131,7 @@ class Halving(Pass):
         return max((choice.gain for choice in found.values()), default=-np.inf)
 
     def _points(self, *, last: bool) -> tuple[Point, ...]:
-        """All points at the end, and some of them before."""
+        """All of the claim's points in the last round, some of them before."""
         points = self.search.points
         if last or len(points) <= _POINTS:
             return points

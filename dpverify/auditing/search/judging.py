@@ -1,4 +1,4 @@
-r"""Judging pairs: how a search shares its level, and whether fresh draws confirm a refutation.
+r"""Judge pairs: split a search's level among them, and check refutations on fresh draws.
 
 A test holds many pairs against its claim, and when it fails it goes on to smaller pairs. Let the
 i-th pair that is judged at all be judged by a test of level
@@ -34,7 +34,7 @@ _TRIES = 3  # blocks that may confirm a refutation, each twice as large
 
 @dataclass(slots=True)
 class LevelShares:
-    """Hands out shares of a level; the sum of all, the last one included, stays below it.
+    """Hands out parts of a level whose sum, the last one included, stays below it.
 
     >>> ledger = LevelShares(0.01)
     >>> shares = [ledger.next() for _ in range(1000)]
@@ -46,18 +46,18 @@ class LevelShares:
     spent: int = 0
 
     def next(self) -> float:
-        """The share of the next pair that is judged."""
+        """The level for the next pair that is judged."""
         self.spent += 1
         return self.level * 3.0 / (math.pi * self.spent) ** 2
 
     @property
     def last(self) -> float:
-        """The share of the one pair that gets the rest of the draws."""
+        """The level for the pair that gets all draws that are left."""
         return self.level / 2.0
 
 
 class Finalist(NamedTuple):
-    """A pair that is to be judged, its share of the level, and its draws a side."""
+    """A pair to be judged, its part of the level, and its draws a side."""
 
     trial: PairTrial
     level: float
@@ -66,7 +66,7 @@ class Finalist(NamedTuple):
 
 
 class Judging(Pass):
-    """Audits the pairs that look worst, each at its own level, until one is refuted.
+    """Audit the pairs that look worst, each at its own level, until one is refuted.
 
     No audit but the first begins after `until`.
     """
@@ -87,13 +87,13 @@ class Judging(Pass):
 
     @property
     def best(self) -> tuple[Verdict, PairTrial]:
-        """The verdict on the pair that was refuted, or that shows most; and the pair."""
+        """The refuted pair, else the one with the largest lower bound, after its verdict."""
         if self._best is None:
             raise AssertionError("nothing was judged")
         return self._best
 
     def step(self) -> bool:
-        """One audit."""
+        """Audit the next pair."""
         finalist = next(self._finalists, None)
         late = self._until is not None and time.time() > self._until
         if finalist is None or (late and self._best is not None):
@@ -133,7 +133,7 @@ def _shows_more(verdict: Verdict, other: Verdict) -> bool:
 
 
 def completed(verdict: Verdict) -> Verdict:
-    """The verdict of an audit that was not cut short; raise what stopped it otherwise.
+    """The verdict of a complete audit; raise the reason if it was cut short.
 
     Audits answer when they are interrupted; a test must not pass because it was.
     """
@@ -147,7 +147,7 @@ def completed(verdict: Verdict) -> Verdict:
 
 
 def confirmed(name: str, verdict: Verdict, mechanism: Target) -> Verdict:
-    """The verdict of a completed audit; after a warning not refuted, if fresh draws disagree.
+    """The verdict, or "not refuted" with a warning if fresh draws do not confirm a refutation.
 
     Fresh draws need not confirm a refutation to make it valid; but where they do not even at a
     loose level, calls are hardly independent, which all that is said here rests on.
@@ -163,7 +163,7 @@ def confirmed(name: str, verdict: Verdict, mechanism: Target) -> Verdict:
 
 
 def doubted(verdict: Refuted) -> NotRefuted:
-    """A refutation that fresh draws do not confirm: it is dropped, and a note says so."""
+    """Turn a refutation that fresh draws do not confirm into "not refuted", with a note."""
     kept = {field: getattr(verdict, field) for field in NotRefuted.__dataclass_fields__}
     notes = tuple(dict.fromkeys([*verdict.notes, UNCONFIRMED]))
     return NotRefuted(**kept | {"epsilon_lower": 0.0, "notes": notes})

@@ -1,4 +1,4 @@
-"""The audit over a schema: explore on some draws, judge on others, then simplify.
+"""Audit over a schema: search pairs on some draws, judge them on others, then simplify.
 
 Levels: the pairs that are judged were chosen on draws of their own, so the first gets three
 quarters of the level and the second the rest, whatever was tried before. A true claim is refuted
@@ -171,7 +171,7 @@ def minimized(  # noqa: PLR0913  # what was refuted of what, and how hard it is 
     seed: int,
     seconds: float,
 ) -> Refuted:
-    """The refutation on the simplest pair that is found in so many seconds and refuted, too."""
+    """The refutation on the simplest pair that is also refuted, found within so many seconds."""
     witness = verdict.witness
     candidate = schema.paired(witness.left, witness.right)
     most = _MOST_MINIMIZING * verdict.samples
@@ -188,7 +188,7 @@ def minimized(  # noqa: PLR0913  # what was refuted of what, and how hard it is 
 
 
 def _finalists(explored: Halving) -> list[Finalist]:
-    """The pairs that look worst, each with its share of the level."""
+    """The pairs that look worst, each with its part of the level."""
     taken = [trial for trial in explored.ranked if not trial.only_raises]
     if not taken:
         raise InvalidParameter(
@@ -214,14 +214,14 @@ def _simplified(
 
 
 def _pair_told(trial: PairTrial) -> str:
-    """The pair that was judged, as far as it fits a line."""
+    """The pair that was judged, shortened to one line."""
     texts = [canonical(data) for data in (trial.candidate.left, trial.candidate.right)]
     left, right = (t if len(t) <= _SHOWN else f"{t[:_SHOWN]}…" for t in texts)
     return f"the pair that looked worst: left {left}, right {right}"
 
 
 def _told(explored: Halving) -> str:
-    """What was explored, in words; before anything is judged."""
+    """What was searched, in words, before anything is judged."""
     names, search = explored.patterns, explored.search
     shown = "; ".join(names[:6]) + ("; …" if len(names) > 6 else "")
     slow = f"; too slow for a look: {explored.unseen}" if explored.unseen else ""

@@ -1,4 +1,4 @@
-"""A quick test of one pair: a short look, bets on what it saw, and the event in few words.
+"""A quick test of one pair: look at some draws, bet on fresh ones, then name one simple event.
 
 The look proposes events from a few draws (`attacks`). The test bets on them (`statistics.betting`)
 with fresh draws in stages that double, learns from each stage after it was judged, and gives up
@@ -48,7 +48,7 @@ SOFTLY = 0.01  # level at which one of the blocks must refute; it is not charged
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What some draws suggest: by how much a pair seems to break the claim, and what to bet on.
+    """What some draws suggest: by how much a pair seems to exceed the claim, and what to bet on.
 
     `score` estimates the excess of ln((P(E) − δ)/Q(E)) over the claimed ε, for the best event;
     `point` is what of the claim it breaks most.
@@ -66,7 +66,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a test of one pair ended; and which ε its bets refuted, where they say."""
+    """The result of testing one pair, and the lower bound on ε from its bets."""
 
     refuted: bool
     look: Look
@@ -75,7 +75,7 @@ class Outcome:
 
 
 class Counted(NamedTuple):
-    """A witness; whether its block refutes at its level, and whether it does at a looser one."""
+    """A witness, and whether its block refutes at its own level and at a looser one."""
 
     witness: Witness
     refutes: bool
@@ -99,7 +99,7 @@ def silence(first: Draws) -> str | None:
 
 
 def few(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Up to three of a claim's points, spread evenly; the first and the last among them."""
+    """Up to three of a claim's points, evenly spread, with the first and the last among them."""
     if len(points) <= _POINTS:
         return tuple(points)
     step = (len(points) - 1) / (_POINTS - 1)
@@ -107,7 +107,7 @@ def few(points: Sequence[Point]) -> tuple[Point, ...]:
 
 
 def glimpse(seen: Draws, points: Sequence[Point]) -> Look:
-    """A cheap look: events chosen on one half of the draws and counted on the other."""
+    """A cheap look: choose events on one half of the draws and count them on the other."""
     choose, count = seen.halves()
     found: dict[Side, Chosen] = {}
     for point in points:
@@ -125,7 +125,7 @@ def glimpse(seen: Draws, points: Sequence[Point]) -> Look:
 def look(
     seen: Draws, points: Sequence[Point], *, before: Wager | None = None, classify: bool
 ) -> Look:
-    """The best events of all families; or the bet from `before`, if it would have grown faster."""
+    """A full look: the best events of all families, or the bet `before` if that would do better."""
     families = Families(classifiers=classify)
     found = best_choices(Explore(seen), points, lambda point: _goal(point, seen), families)
     return _summed_up(Explore(seen), found, points[0], before)
@@ -178,7 +178,7 @@ def counted(  # noqa: PLR0913  # what is claimed, what is known, and at what lev
     level: float,
     attempt: int,
 ) -> Counted:
-    """A witness from a fresh block, twice as large at every attempt.
+    """A witness from fresh draws, twice as many at every attempt.
 
     The block is drawn from `sampler`, which must not have been drawn from before.
     """
@@ -237,19 +237,19 @@ def _summed_up(
 
 
 def _ladder(points: Sequence[Point]) -> Ladder:
-    """The claim's ε and larger ones; tests of smaller ones would not refute the claim."""
+    """The claimed ε and larger ones; rejecting a smaller one would not refute the claim."""
     return Ladder.of(points).without_grid()
 
 
 def _futile(seems: Look, log_wealth: float, target: float, left: int) -> bool:
-    """Whether the target seems out of reach; this affects power, not soundness."""
+    """Whether refutation seems out of reach; a wrong answer costs power, never soundness."""
     if seems.wager is None or log_wealth < _RUIN:
         return True
     return (target - log_wealth) / seems.wager.growth > _PATIENCE * left
 
 
 def _best_event(known: Look, points: Sequence[Point], level: float, planned: int) -> Chosen:
-    """The simple event that a block can be expected to confirm; or the bets' own."""
+    """The simple event most likely to confirm the refutation on a block; else the bets' own."""
     simple = Families(classifiers=False)
     best = best_bound(tuple(points), known.seen, simple, level=level, planned=planned)
     if known.wager is not None and (best is None or best.gain <= 0.0):

@@ -1,4 +1,4 @@
-"""The pair of a refutation, with fewer records and simpler values, while it still refutes."""
+"""Shrink the pair of a refutation: fewer records and simpler values that still refute."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _QUICK = 10_000
 
 
 class Shrinking(Pass):
-    """Simpler pairs, as long as the claim is refuted on them; `now` is the simplest so far."""
+    """Tries simpler pairs as long as the claim is refuted on them; `now` is the simplest so far."""
 
     most_attempts = _MOST_ATTEMPTS
 
@@ -30,7 +30,7 @@ class Shrinking(Pass):
         self._options = self.simpler(start)
 
     def step(self) -> bool:
-        """One simpler pair."""
+        """Try one simpler pair; return whether there was one left to try."""
         option = None if self.attempts >= self.most_attempts else next(self._options, None)
         if option is None:
             return False
@@ -42,15 +42,15 @@ class Shrinking(Pass):
 
     @abstractmethod
     def simpler(self, trial: PairTrial) -> Iterator[PairTrial]:
-        """Pairs that are simpler than this one, the boldest first."""
+        """Simpler pairs than this one, largest simplifications first."""
 
     @abstractmethod
     def judged(self, option: PairTrial) -> PairTrial:
-        """The pair after a test of it, with the refutation if there is one."""
+        """The pair after testing it, with the refutation if there is one."""
 
 
 class SchemaShrinking(Shrinking):
-    """Shrinks a pair as its schema says, on about as many draws as the search had for a pair.
+    """Shrinks a pair as its schema says, with about as many draws as the search spent on a pair.
 
     `options` are those of `audit`.
     """
@@ -78,7 +78,7 @@ class SchemaShrinking(Shrinking):
         return replace(option, found=verdict) if isinstance(verdict, Refuted) else option
 
     def confirmed(self) -> Refuted:
-        """The first refutation, with the witness of the simplest pair if fresh draws confirm it.
+        """The simplest pair's refutation if fresh draws confirm its witness, else the first one.
 
         Which pair comes out depends on the draws of the attempts, so its event is judged once more
         on draws that had no part in it.
@@ -99,7 +99,7 @@ class SchemaShrinking(Shrinking):
         raise AssertionError("only a pair that an audit refuted is shrunk")
 
     def _verdict(self, option: PairTrial, seed: int) -> Verdict:
-        """The event that is known, on the simpler pair; if it does not refute, a new audit.
+        """Test the known event on the simpler pair; if that does not refute, run a new audit.
 
         An audit is worth it only where it is quick: for few draws, or for single numbers.
         """

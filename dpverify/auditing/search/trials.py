@@ -1,4 +1,4 @@
-"""Pairs on trial, the search that they are part of, and the passes that spend draws on them.
+"""Pairs under test, the search they belong to, and the passes that spend draws on them.
 
 A `Search` knows the mechanism, the claim, all pairs tried and the draws used so far. A `Pass` is
 one way to go on: to look at new pairs, to judge the worst, to simplify a refuted one. The loop is
@@ -35,7 +35,7 @@ _WORDS = 4  # of 64 bits, which make the state of a PCG64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hint:
-    """What is known of a pair without draws, from calls in which the noise was seen.
+    """What was learned of a pair without draws, from calls whose noise was recorded.
 
     `loss` is what the noise lost at most; `kept` says that this is within the claim, `refuted`
     that the claim is exactly false on the pair, as ε is at least `epsilon_lower`; `lines` name the
@@ -73,19 +73,19 @@ class PairTrial:
 
     @property
     def length(self) -> int:
-        """Characters that it takes to write the pair down."""
+        """How many characters the pair takes when printed; shorter is simpler."""
         return len(repr((self.candidate.left, self.candidate.right)))
 
     @property
     def only_raises(self) -> bool:
-        """Whether the mechanism does not take the data of this pair, on either side."""
+        """Whether every call on this pair raises, on either side."""
         if not self.broken or self.seen is None:
             return False
         texts = [side.text(WHOLE) for side in (self.seen.left, self.seen.right)]
         return all(bool(np.char.startswith(side, "raises ").all()) for side in texts)
 
     def drawn(self, size: int) -> "PairTrial":
-        """The trial with `size` draws a side, or as many as there is time for."""
+        """The trial with `size` draws a side, or as many as time allows."""
         if self.size >= size:
             return self
         parts: list[Draws] = [] if self.seen is None else [self.seen]
@@ -108,14 +108,14 @@ class PairTrial:
         return replace(self, seen=joined_draws(parts)) if parts else self
 
     def within(self, seconds: float) -> "PairTrial":
-        """The trial, with draws that end after so many seconds if they did not before."""
+        """The trial with a time limit of so many seconds on its draws."""
         end = time.time() + seconds
         until = end if self.sampler.until is None else min(self.sampler.until, end)
         return replace(self, sampler=replace(self.sampler, until=until))
 
 
 class Search:
-    """A search for the pair on which a mechanism breaks a claim most.
+    """A search for the pair on which a mechanism exceeds a claim most.
 
     `points` are what the claim implies; `level` is for the whole search; `drawing` are options of
     the samplers. Equal seeds give equal searches.
@@ -144,7 +144,7 @@ class Search:
         self.used = 0
 
     def trial(self, candidate: Candidate, seed: int) -> PairTrial:
-        """A new trial of a pair, with a seed for its draws."""
+        """Begin a trial of a pair, with its own seed."""
         sampler = Sampler(
             mechanism=self.mechanism,
             left=candidate.left,
@@ -156,7 +156,7 @@ class Search:
         return PairTrial(candidate=candidate, sampler=sampler)
 
     def chapter(self, candidate: Candidate, seed: int) -> Chapter | None:
-        """Where the draws from a pair are kept, if they are."""
+        """Where the draws from a pair are stored, if they are."""
         if self.journal is None:
             return None
         names = (digest("dataset", data) for data in (candidate.left, candidate.right))
@@ -164,29 +164,29 @@ class Search:
 
 
 class Pass(ABC):
-    """One way of spending draws; the loop is here, and a pass supplies the step."""
+    """One way of spending draws: subclasses supply the step, the loop is here."""
 
     def __init__(self, search: Search) -> None:
         self.search = search
 
     def run(self) -> None:
-        """Step by step, until there is nothing more to try."""
+        """Repeat the step until there is nothing more to try."""
         while self.step():
             pass
 
     @abstractmethod
     def step(self) -> bool:
-        """Try one thing; whether there may be another."""
+        """Try one thing; return whether there may be another."""
 
 
 def derived(seed: int, *key: int) -> int:
-    """A seed of its own for one part of a search."""
+    """An independent seed for one part of a search."""
     words = np.random.SeedSequence(seed, spawn_key=key).generate_state(2, np.uint64)
     return int(words[0])
 
 
 class OneByOne:
-    """A vectorized mechanism as a callable, so that what a draw raises is an output."""
+    """A vectorized mechanism called one draw at a time, so that an exception is an output."""
 
     def __init__(self, mechanism: Target) -> None:
         self.mechanism = mechanism
@@ -196,7 +196,7 @@ class OneByOne:
 
 
 class _Words(ISpawnableSeedSequence):
-    """A seed sequence from words that were drawn in advance.
+    """A seed sequence whose words were drawn in advance.
 
     Ten times as fast as hashing a seed for every call, and as independent: the words of
     different calls are independent draws of the block's generator.
@@ -221,7 +221,7 @@ class _Words(ISpawnableSeedSequence):
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """A callable as something that a search can sample from in blocks.
+    """A plain callable in the form that a search draws from in blocks.
 
     Every call gets a generator of its own and a copy of the data, so a mechanism that copies the
     generator, changes its data, or returns the same buffer every time, still gives independent

@@ -1,1 +1,1 @@
-"""What counts say of a claim: exact binomial tests, and bets valid at any stopping time."""
+"""Statistical tests of a claim: exact binomial tests, and bets valid at any stopping time."""

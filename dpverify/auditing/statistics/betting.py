@@ -52,7 +52,7 @@ _MIDDLING = 0.01  # δ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stake:
-    """An event, the side that it favors, and the point (ε, δ) that it is bet against."""
+    """An event, the side that it favors, and the point (ε, δ) that is bet against."""
 
     event: Event
     favors: Side
@@ -61,7 +61,7 @@ class Stake:
 
 @dataclass(frozen=True, slots=True)
 class Bet:
-    """Stakes on at most one event for each side; outcomes of a pair are coded 0 to 15."""
+    """Bets on at most one event for each side; a pair of outcomes is coded as 0 to 15."""
 
     stakes: tuple[Stake, ...]
 
@@ -75,7 +75,7 @@ class Bet:
         return codes
 
     def payoffs(self, more: Floats) -> Floats:
-        """The payoff by how much larger each ε is (rows) and by code (columns), over the risk.
+        """The payoff of each code (columns) at each ε (rows), divided by the risk.
 
         A share is at least −1: the risk, Σ(e^ε + δ) over the stakes, is the largest loss.
         """
@@ -91,7 +91,7 @@ class Bet:
         return np.maximum(total / risk, -1.0)
 
     def payoffs_on(self, ladder: "Ladder") -> Floats:
-        """The payoffs for all rows of a ladder."""
+        """The payoffs at every ε of a ladder."""
         watched = [
             replace(stake, point=Point(epsilon=0.0, delta=ladder.delta)) for stake in self.stakes
         ]
@@ -101,7 +101,7 @@ class Bet:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """The rows of ε that are tested: those of the claim, and those that are watched.
+    """The values of ε that are tested: the claimed and larger ones, and a grid upwards from 0.
 
     `more` is by how much ε exceeds what is claimed: the claim's own first, then larger ones. `grid`
     holds ε upwards from 0, each with `delta`.
@@ -125,7 +125,7 @@ class Ladder:
 
 
 def watched(points: Sequence[Point]) -> Point:
-    """The point whose δ has a lower bound on ε from bets: one of a middling δ, if there are many.
+    """The point at whose δ the bets bound ε: if a claim has many, the one with δ nearest 0.01.
 
     >>> watched([Point(epsilon=0.0, delta=0.4), Point(epsilon=1.0, delta=0.02)])
     Point(epsilon=1.0, delta=0.02)
@@ -135,7 +135,7 @@ def watched(points: Sequence[Point]) -> Point:
 
 @dataclass(frozen=True, slots=True)
 class Wager:
-    """A bet with its λ, for the claim and for every other ε of the grid."""
+    """A bet with its stake λ, for the claim and for every other ε of the ladder."""
 
     bet: Bet
     growth: float
@@ -149,7 +149,7 @@ def wager(
     *,
     idle: Sequence[Stake] = (),
 ) -> Wager | None:
-    """The bet that would have grown fastest, on all or some stakes of one of the options.
+    """The bet that would have grown fastest, on some or all stakes of one of the options.
 
     If none would against the claim: `idle` or the first stake, for the sake of the grid from 0
     upwards; None if there is none.
@@ -169,7 +169,7 @@ def wager(
 
 
 def _stake_out(bet: Bet, seen: Explore, payoffs: Floats) -> tuple[float, Floats]:
-    """The growth of the claim's own test, and the logs of factors, at the best λ for every row."""
+    """The growth of the claim's own test, and the log factors at the best λ for every ε."""
     chances, pairs = _chances(bet, seen)
     seen_codes = np.flatnonzero(chances)
     logs = np.log1p(_FRACTIONS[None, :, None] * payoffs[:, None, seen_codes])
@@ -184,7 +184,7 @@ def _stake_out(bet: Bet, seen: Explore, payoffs: Floats) -> tuple[float, Floats]
 
 
 def _chances(bet: Bet, seen: Explore) -> tuple[Floats, int]:
-    """Estimated probability of each code, the two sides being independent."""
+    """Estimated probability of each code, with the two sides independent."""
     size = min(seen.left.size, seen.right.size)
     codes = bet.codes(seen, size)
     left = np.bincount(codes & 3, minlength=4) / size
@@ -194,7 +194,7 @@ def _chances(bet: Bet, seen: Explore) -> tuple[Floats, int]:
 
 @dataclass(frozen=True, slots=True)
 class Wealth:
-    """Log wealth in every row of a ladder, the claim's own first; and the highest yet."""
+    """Log wealth of the test at every ε of a ladder, the claim's first, now and at its highest."""
 
     logs: Floats
     highest: Floats
@@ -205,7 +205,7 @@ class Wealth:
         return cls(zero, zero)
 
     def after(self, chosen: Wager | None, fresh: Confirm, target: float) -> tuple["Wealth", int]:
-        """The wealth after fresh pairs and how many were looked at: up to the first at `target`.
+        """The wealth after fresh pairs, and how many pairs were used until it reached `target`.
 
         Every pair is looked at, for the claim's own test.
         """
@@ -240,7 +240,7 @@ class Wealth:
         return self.watched_lower(ladder, targets[1])
 
     def watched_lower(self, ladder: Ladder, target: float) -> float:
-        """The same from the tests upwards from 0 alone."""
+        """The largest ε that the tests upwards from 0 reject, all smaller ones included."""
         lower = _without_gap(self.highest[len(ladder.more) :] >= target)
         return float(ladder.grid[lower - 1]) if lower else 0.0
 

@@ -69,7 +69,7 @@ LARGEST_EPSILON = 700.0  # e^ε is a float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How often an event happened: on the side that it favors, and on the other.
+    """How often an event happened on the side that it favors and on the other, of how many draws.
 
     `also` are counts, on the same draws, of a second event that favors the other side and has no
     output in common with the first: see "Two events".
@@ -131,7 +131,7 @@ def split_epsilon_lower(counts: Counts, *, delta: float, level: float) -> float:
 
 
 def rejects(counts: Counts, *, epsilon: float, delta: float, level: float) -> bool:
-    """Whether P(E) ≤ e^ε·Q(E) + δ is refuted; a true one is with probability at most `level`."""
+    """Whether P(E) ≤ e^ε·Q(E) + δ is rejected; if it is true, with probability at most `level`."""
     check_between("epsilon", epsilon, 0.0, LARGEST_EPSILON)
     test = _Test.of(counts, delta, level)
     if delta >= 1.0 or test.surplus(epsilon) < 0.0:
@@ -162,7 +162,7 @@ def epsilon_lower(counts: Counts, *, delta: float = 0.0, level: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """The statistics of one event or two, and what their weighted sum needs to reject."""
+    """The statistic of one event or two, and the value it needs in order to reject."""
 
     joints: tuple[Joint, ...]
     needed: float
@@ -182,12 +182,12 @@ class _Test:
         return 1.0 / math.sqrt(len(self.joints))
 
     def surplus(self, epsilon: float) -> float:
-        """By how much the least sum at ε exceeds what is needed, nearly."""
+        """By how much the least statistic at ε exceeds what is needed; not rounded."""
         total = math.fsum(least_at(joint, epsilon) for joint in self.joints)
         return self._weight * total - self.needed
 
     def certified(self, cuts: Floats) -> int:
-        """How many slices, from the first on, are rejected with all their points."""
+        """How many slices, from the first on, are rejected at all of their points."""
         spare = self.surplus(float(cuts[-1])) / (self._weight * len(self.joints))
         if len(self.joints) == 1:
             return certified(self.joints[0], cuts, self.needed)
@@ -197,7 +197,7 @@ class _Test:
         )
 
     def crossing(self) -> tuple[float, float]:
-        """About where the sum falls below what is needed, and how fast it does."""
+        """Roughly the ε where the statistic falls below what is needed, and how fast it falls."""
         low, high = 0.0, 1.0
         while high < _HIGHEST and self.surplus(high) >= 0.0:
             low, high = high, 2.0 * high
@@ -222,14 +222,14 @@ def _joint(counts: Counts, delta: float, floor: float, gone: int = 0) -> Joint:
 
 
 def _slices(top: float, finest: float) -> Floats:
-    """0 and `top` with cuts between, ever closer to each other towards `top`."""
+    """Cut points from 0 to `top`, ever closer towards `top`."""
     steps = math.ceil(math.log(max(top / finest, 1.0)) / math.log(_WIDER))
     widths = finest * _WIDER ** np.arange(steps)
     return np.concatenate([[0.0], (top - widths[widths < top])[::-1], [top]])
 
 
 def z_score(counts: Counts, *, epsilon: float, delta: float, floor: float) -> float:
-    """A number that, if P(E) ≤ e^ε·Q(E) + δ, is at most N(0, 1), but for probability 2Φ(floor).
+    """A test statistic: if P(E) ≤ e^ε·Q(E) + δ, at most N(0, 1), except with chance 2Φ(floor).
 
     The larger, the stronger the evidence against the claim. Never above the exact minimum over q.
     """
@@ -270,7 +270,7 @@ class Chain:
     weights: tuple[float, ...] = ()
 
     def rejects(self, points: Sequence[tuple[float, float]], *, level: float) -> bool:
-        """Whether the claim is refuted that implies these points (ε, δ), one for each block.
+        """Whether a claim that implies these points (ε, δ), one for each block, is refuted.
 
         The probability of refuting a true one is at most `level`.
         """

@@ -1,4 +1,4 @@
-r"""Whether calls are independent, by exact tests of the order in which their outputs came.
+r"""Test whether calls are independent, by exact tests on the order of their outputs.
 
 All that an audit shows rests on independent draws. If they are, every order of the draws of one
 side is as likely as any other, given which draws there are. So each test reduces a feature to one
@@ -33,7 +33,7 @@ _TESTS = _MOST_FEATURES * (2 * (len(_LAGS) + 1) + 2)
 
 
 def dependence(seen: Draws) -> str | None:
-    """What shows that calls are not independent, in words; None if nothing does.
+    """What shows that calls are dependent, in words; None if nothing does.
 
     >>> from dpverify.auditing.sampling.tabulating import from_array
     >>> rng = np.random.default_rng(0)
@@ -64,7 +64,7 @@ def _features(seen: Draws) -> list[str]:
 
 
 def _bit(outputs: Outputs, name: str) -> Mask | None:
-    """One bit a draw that is set for about half of them, as nearly as values allow."""
+    """One bit per draw that is set for about half of the draws."""
     if outputs.size < _LEAST:
         return None
     if name in outputs.columns:
@@ -78,7 +78,7 @@ def _bit(outputs: Outputs, name: str) -> Mask | None:
 
 
 def _upper_half(values: Floats) -> Mask:
-    """Above the median, or at it too where that is nearer to a half, as of many ones and zeros."""
+    """Which values are above the median, or at it if that is closer to half of them."""
     middle = np.nanmedian(values)
     above, least = values > middle, values >= middle
     return min(above, least, key=lambda bits: abs(2 * np.count_nonzero(bits) - len(bits)))
@@ -98,7 +98,7 @@ def _tests_of_order(bits: Mask) -> Iterator[tuple[str, float]]:
 
 
 def _random_pairing(mixed: int, ones: int, size: int) -> float:
-    """Twice the smaller tail of the number of mixed pairs; 1 if it is nowhere near a tail."""
+    """Two-sided p-value for the number of mixed pairs; 1 if it is nowhere near a tail."""
     pairs, zeros = size // 2, size - ones
     mean = ones * zeros / (size - 1)
     spread = np.sqrt(max(2.0 * mean * (1.0 - mean / pairs), 0.25))
@@ -115,7 +115,7 @@ def _random_pairing(mixed: int, ones: int, size: int) -> float:
 
 
 def _hypergeometric(part: Mask, whole: Mask) -> float:
-    """Twice the smaller tail of the number of bits that are set in a part of them."""
+    """Two-sided p-value for the number of set bits in one part of the draws."""
     hits, ones = int(np.count_nonzero(part)), int(np.count_nonzero(whole))
     zeros, taken = len(whole) - ones, len(part)
     k = np.arange(max(0, taken - zeros), min(ones, taken) + 1, dtype=np.float64)
@@ -124,7 +124,7 @@ def _hypergeometric(part: Mask, whole: Mask) -> float:
 
 
 def _agreement(left: Mask, right: Mask) -> float:
-    """The same for how many right bits are set next to left bits that are."""
+    """Two-sided p-value for the number of set right bits next to set left bits."""
     size = min(len(left), len(right))
     return _hypergeometric(right[:size][left[:size]], right[:size])
 
@@ -139,7 +139,7 @@ def _log_choose(n: int, k: Floats | int) -> Floats:
 
 
 def _two_sided(values: Floats, logs: Floats, seen: int) -> float:
-    """Twice the smaller of both tails, the seen value included."""
+    """Twice the smaller of both tails, each with the observed value."""
     masses = np.exp(logs)
     tails = masses[values <= seen].sum(), masses[values >= seen].sum()
     return float(min(2.0 * min(tails), 1.0))

@@ -1,4 +1,4 @@
-r"""A lower bound on the score of the joint binomial test, over boxes of points.
+r"""Rigorous lower bounds on the statistic of the joint binomial test, over boxes of points.
 
 A point is (p, q) with p = min(1, e^ε·q + δ): its coordinates here are (q, ε). Its statistic is
 sin θ·z₁(p) + cos θ·z₂(q), with
@@ -50,18 +50,18 @@ class Joint:
     balance: float
 
     def edge(self, epsilon: Floats) -> Floats:
-        """The q from which on p = 1."""
+        """The smallest q at which p = 1."""
         result: Floats = np.minimum(1.0, (1.0 - self.delta) * np.exp(-epsilon))
         return result
 
     def beyond(self, epsilon: Floats) -> Floats:
-        """The least statistic of points with p = 1, beyond the edge."""
+        """The least statistic among points with p = 1, for q beyond the edge."""
         edge = self.edge(epsilon)
         scores = np.maximum(z_few(self.other_hits, self.other_trials, edge), self.floor)
         return np.where(edge < 1.0, scores, np.inf)
 
     def least(self, q: tuple[Floats, Floats], epsilon: tuple[Floats, Floats]) -> Floats:
-        """A lower bound on boxes q[0] ≤ q ≤ q[1], ε[0] ≤ ε ≤ ε[1]."""
+        """A lower bound on the statistic over boxes q[0] ≤ q ≤ q[1], ε[0] ≤ ε ≤ ε[1]."""
         p = np.minimum(1.0, np.exp(epsilon[1]) * q[1] + self.delta)
         z1 = np.maximum(z_many(self.hits, self.trials, p), self.floor)
         z2 = np.maximum(z_few(self.other_hits, self.other_trials, q[0]), self.floor)
@@ -72,7 +72,7 @@ class Joint:
         return result
 
     def at(self, q: Floats, epsilon: Floats) -> Floats:
-        """The statistic of points."""
+        """The statistic at points."""
         return self.least((q, q), (epsilon, epsilon))
 
     def _angle(self, q: Floats, epsilon: Floats) -> Floats:
@@ -86,7 +86,7 @@ class Joint:
 
 
 def least_at(joint: Joint, epsilon: float) -> float:
-    """The least statistic of the points at one ε, nearly: from points on an ever finer grid."""
+    """Nearly the least statistic among the points at one ε, from ever finer grids."""
     top = math.asin(math.sqrt(float(joint.edge(np.array([epsilon]))[0])))
     low, high = 0.0, top
     best = float(joint.beyond(np.array([epsilon]))[0])
@@ -100,7 +100,7 @@ def least_at(joint: Joint, epsilon: float) -> float:
 
 
 def certified(joint: Joint, cuts: Floats, needed: float) -> int:
-    """How many slices cuts[i] ≤ ε ≤ cuts[i + 1], from the first on, have no point below `needed`.
+    """How many slices cuts[i] ≤ ε ≤ cuts[i + 1], from the first on, stay at or above `needed`.
 
     A slice that could not be decided does not count.
     """
@@ -144,7 +144,7 @@ def _first_boxes(joint: Joint, lows: Floats, highs: Floats) -> Boxes:
 
 
 def _divided(boxes: Boxes, pieces: NDArray[np.int64], *, both: bool) -> Boxes:
-    """Each box in as many pieces of its q as are asked for; and in halves of its ε if `both`."""
+    """Each box cut into the requested number of pieces in q, and if `both` into halves in ε."""
     first = np.repeat(np.cumsum(pieces) - pieces, pieces)
     number = np.repeat(pieces, pieces)
     share = (np.arange(len(first)) - first) / number
@@ -169,7 +169,7 @@ _LARGEST_Z = 1e6  # where an outcome is impossible
 
 
 def z_many(hits: int, trials: int, p: Floats) -> Floats:
-    """Φ⁻¹(1 − P(Bin(trials, p) ≥ hits)), or a little less; it falls in p."""
+    """Φ⁻¹(1 − P(Bin(trials, p) ≥ hits)), rounded down; it falls in p."""
     if hits == 0:
         return np.full_like(p, -np.inf)
     tail = np.asarray(scipy.special.betainc(hits, trials - hits + 1.0, p))
@@ -181,7 +181,7 @@ def z_many(hits: int, trials: int, p: Floats) -> Floats:
 
 
 def z_few(hits: int, trials: int, q: Floats) -> Floats:
-    """Φ⁻¹(1 − P(Bin(trials, q) ≤ hits)), or a little less; it grows in q."""
+    """Φ⁻¹(1 − P(Bin(trials, q) ≤ hits)), rounded down; it grows in q."""
     return z_many(trials - hits, trials, 1.0 - q)
 
 

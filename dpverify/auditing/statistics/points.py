@@ -1,4 +1,4 @@
-"""The (ε, δ) statements that a claim implies: to refute one of them refutes the claim.
+"""The (ε, δ) statements that a claim implies; refuting one of them refutes the claim.
 
 Bets and blocks may hold whichever of them looks weakest against the next draws, provided that the
 choice rests on earlier draws: under the claim all of them hold, so each is a fair bet, and none of
@@ -89,7 +89,7 @@ def _along(claim: Guarantee) -> list[Point]:
 
 
 def _spread(points: list[Point]) -> list[Point]:
-    """The ends, and between them the points closest to δ that draws can tell from 0."""
+    """Both ends, and between them the points whose δ draws can just tell from 0."""
     if len(points) <= _MOST:
         return points
     wanted = [points[0].delta, *_DELTAS]

@@ -1,4 +1,4 @@
-"""Audits of training: canaries for PyTorch, and single steps of DP-SGD, looked at from inside.
+"""Audits of training: canaries for PyTorch, and white-box audits of single DP-SGD steps.
 
 - `steps`: is each noisy sum of gradients what the accounting says? Needs no PyTorch;
 - `canaries`: records, or gradients, that are easy to notice, and how much a model noticed them;

@@ -1,4 +1,4 @@
-"""Canaries for a PyTorch training loop: what to put in, and how much a model noticed it.
+"""Canaries for a PyTorch training loop: records to insert, and scores of how they show.
 
 Three kinds: records of noise (`input_canaries`), real records with a wrong label
 (`mislabeled_canaries`), and gradients (`GradientCanaries`), which are the sharpest. Three scores,
@@ -19,7 +19,7 @@ from dpverify.errors import InvalidParameter, NotSupported, check_count, check_p
 
 
 def torch_or_refusal() -> Any:  # noqa: ANN401  # torch has types where it is installed
-    """PyTorch, or a sentence that says how to get it."""
+    """Import PyTorch, or raise with a sentence on how to install it."""
     try:
         import torch  # noqa: PLC0415  # an extra
     except ImportError as missing:
@@ -40,7 +40,7 @@ class RecordCanaries:
         return len(self.labels)
 
     def added_to(self, dataset: Any, included: Mask) -> Any:  # noqa: ANN401
-        """The dataset, of pairs of input and label, followed by the canaries that are included."""
+        """The dataset, of pairs (input, label), followed by the included canaries."""
         torch = torch_or_refusal()
         inside = torch.as_tensor(np.flatnonzero(_mask(included, len(self))))
         own = torch.utils.data.TensorDataset(self.inputs[inside], self.labels[inside])
@@ -52,7 +52,7 @@ class RecordCanaries:
         return measure(model(self.inputs), self.labels, reduction="none")
 
     def loss_scores(self, model: Any, loss: Any = None) -> Floats:  # noqa: ANN401
-        """Minus the loss of each canary; `loss` as cross_entropy, the default, is called."""
+        """Minus the loss of each canary; `loss` has the signature of cross_entropy, the default."""
         torch = torch_or_refusal()
         training, _ = model.training, model.eval()
         with torch.no_grad():
@@ -61,7 +61,7 @@ class RecordCanaries:
         return np.asarray(scores.detach().cpu().numpy(), dtype=np.float64)
 
     def gradients(self, model: Any, loss: Any = None) -> Floats:  # noqa: ANN401
-        """The gradient of each canary's loss at the model as it is: one row a canary."""
+        """The gradient of each canary's loss at the current model: one row a canary."""
         torch = torch_or_refusal()
         weights = [p for p in model.parameters() if p.requires_grad]
         rows = []
@@ -73,7 +73,7 @@ class RecordCanaries:
         return np.asarray(np.stack(rows), dtype=np.float64)
 
     def alignment_scores(self, model: Any, released: Any, loss: Any = None) -> Floats:  # noqa: ANN401
-        """⟨released gradient, direction of the canary's⟩, for one step; add these up over steps.
+        """⟨released gradient, canary's direction⟩ for one step; add these up over steps.
 
         `released` is the noisy gradient of the step, flat, in the order of `model.parameters()`.
         """
@@ -91,7 +91,7 @@ def input_canaries(
     scale: float = 1.0,
     seed: int = 0,
 ) -> RecordCanaries:
-    """Records of Gaussian noise, shaped as one row of the tensor `like`, with labels at random."""
+    """Records of Gaussian noise, shaped as one row of the tensor `like`, with random labels."""
     torch = torch_or_refusal()
     rng = _generator(number, classes, seed)
     check_positive("scale", scale)
@@ -108,7 +108,7 @@ def mislabeled_canaries(
     classes: int,
     seed: int = 0,
 ) -> RecordCanaries:
-    """`number` of the records, which training should not see otherwise, each with a wrong label."""
+    """Canaries from `number` of the records, relabeled wrongly; do not train on these otherwise."""
     torch = torch_or_refusal()
     rng = _generator(number, classes, seed)
     if number > len(inputs):
@@ -128,7 +128,7 @@ def _generator(number: int, classes: int, seed: int) -> np.random.Generator:
 
 
 class GradientCanaries:
-    """Gradients of norm `norm` in random directions: `insert` adds them to a batch of Opacus.
+    """Gradients of norm `norm` in random directions; `insert` adds them to a batch of Opacus.
 
     Call `insert(model, members)` after `loss.backward()` and before `optimizer.step()`, with the
     numbers of the canaries in this batch. Directions are drawn once, from the seed.
@@ -147,7 +147,7 @@ class GradientCanaries:
         return len(self.directions)
 
     def insert(self, model: Any, members: Any) -> None:  # noqa: ANN401
-        """Add the gradients of `members` to those of the samples of the batch, as samples."""
+        """Add the gradients of the included canaries to the batch, each as one more sample."""
         insert_gradients(model, self.norm * self.directions[np.asarray(members, dtype=np.int64)])
 
     def alignment_scores(self, released: Any) -> Floats:  # noqa: ANN401
@@ -156,13 +156,13 @@ class GradientCanaries:
         return found
 
     def direction_scores(self, before: Any, after: Any) -> Floats:  # noqa: ANN401
-        """How far the weights moved against each direction, as descent moves them."""
+        """How far the weights moved against each direction, as gradient descent moves them."""
         moved = np.asarray(before, dtype=np.float64) - np.asarray(after, dtype=np.float64)
         return self.alignment_scores(moved)
 
 
 def insert_gradients(model: Any, rows: Floats) -> None:  # noqa: ANN401
-    """Append rows to the gradients of the samples (`grad_sample`) that Opacus computed."""
+    """Append rows to the per-sample gradients (`grad_sample`) that Opacus computed."""
     torch = torch_or_refusal()
     at = 0
     for p in model.parameters():
@@ -181,7 +181,7 @@ def insert_gradients(model: Any, rows: Floats) -> None:  # noqa: ANN401
 
 @contextmanager
 def without_hooks(model: Any) -> Iterator[None]:  # noqa: ANN401
-    """While Opacus does not keep gradients of samples: what is looked at is no part of training."""
+    """Switch Opacus's per-sample gradients off, for computations that are not part of training."""
     watched = bool(getattr(model, "hooks_enabled", False))
     if watched:
         model.disable_hooks()

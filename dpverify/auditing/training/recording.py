@@ -1,4 +1,4 @@
-"""What an optimizer of Opacus releases in each step, and what it should have added up."""
+"""Record what an Opacus optimizer releases in each step, and what it should have summed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from dpverify.errors import InvalidParameter, check_seed
 
 
 class Releases:
-    """What an optimizer of Opacus releases: `watch(gradient)` is called in each step.
+    """Calls `watch(gradient)` with what an Opacus optimizer releases in each step.
 
     The noisy sum of gradients, flat, in the order of the model's parameters, before it is divided
     by the size of a batch. Whatever else watches the optimizer, as its accountant, still does.
@@ -30,7 +30,7 @@ class Releases:
         optimizer.attach_step_hook(self._told)
 
     def _told(self, optimizer: Any) -> None:  # noqa: ANN401
-        """After noise and division, before the weights move: undo the division."""
+        """Step hook, after the noise and before the weights move: undo the division."""
         if self._earlier is not None:
             self._earlier(optimizer)
         flat = self._torch.cat([p.grad.reshape(-1) for p in self._weights])
@@ -41,7 +41,7 @@ class Releases:
 
 
 def refuse_virtual_steps(model: Any) -> None:  # noqa: ANN401
-    """Of a batch in several virtual steps only the last part could be seen, so it would look off.
+    """Raise if a batch is split into virtual steps, as only its last part would be seen.
 
     Opacus keeps the sum of the earlier parts in `summed_grad`; `optimizer.zero_grad()` forgets it.
     """
@@ -56,7 +56,7 @@ _OPACUS = 1e-6  # what Opacus adds to norms, lest it divide by 0
 
 
 def clipped_by_opacus(samples: Floats, clip: float) -> Floats:
-    """Gradients as Opacus clips them: times C/(norm + 1e-6), but never more than 1.
+    """Gradients as Opacus clips them: scaled by C/(norm + 1e-6), but never up.
 
     That is up to 1e-6 shorter than C each, so within what is claimed; but of a large batch and a
     small C the sum shows the difference, and what is compared with it must have it too.
@@ -67,7 +67,7 @@ def clipped_by_opacus(samples: Floats, clip: float) -> Floats:
 
 
 class StepRecorder:
-    """Watches an optimizer of Opacus, puts a canary into half of its steps, and audits them.
+    """Watches an Opacus optimizer, inserts a canary into half of its steps, and audits them.
 
     The canary's gradient is the worst one for whoever clips wrongly: against the sum of the
     batch, and huge. Call `insert()` after `loss.backward()`, train, then `audit()`.
@@ -91,7 +91,7 @@ class StepRecorder:
         return len(self._released)
 
     def insert(self) -> None:
-        """Toss a coin, and put the canary into this batch or not."""
+        """Toss a coin, and insert the canary into this batch if it shows heads."""
         refuse_virtual_steps(self._model)
         samples = self._samples()
         raw = samples.sum(axis=0)
@@ -108,7 +108,7 @@ class StepRecorder:
             insert_gradients(self._model, canary[None])
 
     def audit(self, *, noise_multiplier: float, clip: float, level: float = 0.001) -> StepsVerdict:
-        """Whether the steps are as the accounting says; see `audit_steps`."""
+        """Audit whether the recorded steps match the accounting; see `audit_steps`."""
         if not len(self) == len(self._included) > 0:
             raise InvalidParameter(
                 f"insert() must be called once in each step: {len(self._included)} calls, "

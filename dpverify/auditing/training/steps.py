@@ -1,4 +1,4 @@
-r"""White-box audits of the steps of DP-SGD: each is a Gaussian pair, so few steps say much.
+r"""White-box audits of DP-SGD steps: each is a Gaussian pair, so a few steps show a lot.
 
 **Claim.** Step t releases X_t = s_t + 1[canary in]·g_t + C·σ·N(0, I), where s_t is the sum of the
 other records' gradients, each clipped to norm C, and g_t the canary's, clipped to C; the noise of
@@ -38,7 +38,7 @@ _ROUNDING = 1e-12  # of the noncentral t distribution
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepsVerdict:
-    """Whether steps contradict the clipping and the noise that are accounted for.
+    """Whether steps contradict the accounted clipping and noise.
 
     `mu_lower` exceeds the μ of one step with probability at most `level`, if noise is Gaussian of
     one size: μ-GDP with μ = 1/σ is what is accounted for. Not refuted does not mean private, and
@@ -87,7 +87,7 @@ def audit_steps(  # noqa: PLR0913  # what a step is made of
     noise_multiplier: float,
     level: float = 0.001,
 ) -> StepsVerdict:
-    """Try to refute that steps release sums of clipped gradients with the noise that is claimed.
+    """Try to refute that steps release sums of clipped gradients with the claimed noise.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def audit_steps(  # noqa: PLR0913  # what a step is made of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Steps:
-    """In units of the noise: sums without the canary, what is released less these, and canaries."""
+    """In units of the noise: sums without the canary, releases minus these sums, and canaries."""
 
     sums: Floats
     rest: Floats
@@ -212,7 +212,7 @@ class _Steps:
         return _test(f"the canary moves sums by {found / self.clip:.2f} times the clipping norm", p)
 
     def mu_lower(self, level: float) -> float:
-        """The least μ for which so large a t has probability above the level."""
+        """The smallest μ under which so large a t is not rejected at the level."""
         inside, outside = self._sides()
         a, b = len(inside), len(outside)
         spread = math.sqrt(1.0 / a + 1.0 / b)
@@ -236,7 +236,7 @@ class _Steps:
 
 
 def _sizes(squares: Floats, freedom: Floats) -> list[BatchTest]:
-    """Squared norms of the noise, in all steps and in that with the least of it."""
+    """Tests on the size of the noise: over all steps, and of the step that has least."""
     freedom_of_all = float(freedom.sum())
     total, law = float(squares.sum()), scipy.stats.chi2(freedom_of_all)
     share = math.sqrt(total / freedom_of_all)
@@ -252,7 +252,7 @@ def _sizes(squares: Floats, freedom: Floats) -> list[BatchTest]:
 
 
 def _repeats(residuals: Floats) -> list[BatchTest]:
-    """Each step's noise along that of the step before."""
+    """Tests whether the noise of a step is related to that of the step before."""
     norms = np.linalg.norm(residuals[:-1], axis=1)
     products = (residuals[:-1] * residuals[1:]).sum(axis=1)
     along = np.divide(products, norms, out=np.zeros_like(norms), where=norms > 0.0)

@@ -1,1 +1,1 @@
-"""Loops over data of any length: a mechanism as an automaton that takes one record a step."""
+"""Loops over data of any length: the mechanism as an automaton that reads one record per step."""

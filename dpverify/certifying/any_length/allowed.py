@@ -1,4 +1,4 @@
-"""The small language in which a loop over data of any length may be written.
+"""The small language for mechanisms with loops over data of any length.
 
 An induction runs pieces of a function from values that it has made up, so it must know all that a
 piece can do. What is not on the list here is refused with its line, whether or not it does harm:
@@ -33,7 +33,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def check_allowed(function: types.FunctionType, definition: ast.FunctionDef) -> None:
-    """Raise with the line of the first thing in a mechanism that is not on the list."""
+    """Raise, with its line, for the first construct of a mechanism that is not allowed."""
     _Reader(function, definition).check()
 
 
@@ -87,7 +87,7 @@ class _Reader:
 
     @staticmethod
     def _pairs(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-        """The names that a statement gives, each with its own expression."""
+        """The names that a statement assigns, each with its expression."""
         if isinstance(statement, ast.AnnAssign) and statement.value is not None:
             targets: list[ast.expr] = [statement.target]
         else:
@@ -225,7 +225,7 @@ class _Reader:
                 self._expression(value, known)
 
     def _extended(self, value: Any, known: set[str]) -> None:  # noqa: ANN401
-        """[*name, …]: a list of its own, and more."""
+        """The right-hand side [*name, …], which extends a list."""
         name = _longer(value)
         if name not in self.lists or name not in known:
             raise self._refused(value, f"*{name}, which is no list of its own")
@@ -233,7 +233,7 @@ class _Reader:
             self._expression(part, known)
 
     def _listed(self, value: ast.expr, known: set[str]) -> None:
-        """A list of numbers, written out or by a comprehension."""
+        """A list of numbers, written out or as a comprehension."""
         if isinstance(value, ast.List):
             for part in value.elts:
                 self._expression(part, known)
@@ -374,7 +374,7 @@ class _Reader:
 
 
 def _longer(value: ast.expr) -> str | None:
-    """The name of the list that [*name, …] makes longer."""
+    """The name of the list that [*name, …] extends."""
     match value:
         case ast.List(elts=[ast.Starred(value=ast.Name(id=name)), *_]):
             return name
@@ -383,7 +383,7 @@ def _longer(value: ast.expr) -> str | None:
 
 
 def _is_none(node: ast.Compare) -> bool:
-    """Whether it is `… is None` or `… is not None`."""
+    """Whether the expression is `… is None` or `… is not None`."""
     right = node.comparators[0]
     plain = len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot))
     return plain and isinstance(right, ast.Constant) and right.value is None

@@ -1,4 +1,4 @@
-"""A mechanism on data of any length, as a finite automaton whose steps each take one record.
+"""A mechanism on data of any length as a finite automaton that reads one record per step.
 
 Its nodes are places in the code with a form of the variables there. The code between two loops, and
 the body of a loop on one record, are run on symbols for the record and for the numbers that the
@@ -33,12 +33,12 @@ Place: TypeAlias = tuple[str, int, Form]  # "code" or "loop", its number, the fo
 
 
 class _TooMany(Exception):
-    """The nodes do not come to an end."""
+    """Raised if the automaton keeps growing."""
 
 
 @dataclass
 class Automaton:
-    """The automaton of one mechanism, explored anew until its nodes are finitely many."""
+    """The automaton of one mechanism, explored until no new nodes appear."""
 
     extraction: Extraction
     pieces: Pieces
@@ -46,7 +46,7 @@ class Automaton:
     places: list[Place] = field(default_factory=list)
 
     def nodes(self) -> list[Any]:
-        """The nodes in plain form; the first is where the mechanism begins."""
+        """The nodes in plain form; the first is the start."""
         for _ in range(_MOST_ROUNDS):
             self._numbers: dict[str, set[Any]] = {}
             self._changing: dict[str, set[int]] = {}
@@ -109,7 +109,7 @@ class Automaton:
         return made | {"bodies": bodies, "exit": ended}
 
     def ended(self, place: Place) -> tuple[Any, ...]:
-        """Where a loop goes on when no record is left, with which symbols."""
+        """Where the mechanism continues after the last record, and with which symbols."""
         _, index, form = place
         kept = self._kept(form, index)
         names = [f"s{i}" for i in self._kept_symbols(form, index)]
@@ -118,7 +118,7 @@ class Automaton:
 
     @property
     def values(self) -> list[Any] | None:
-        """All values of a record, where they are few."""
+        """All values of a record, if there are few."""
         return item_values(self.extraction.schema)
 
     def _kept(self, form: Form, index: int) -> Form:
@@ -126,7 +126,7 @@ class Automaton:
         return tuple((name, part) for name, part in form if name in needed)
 
     def _kept_symbols(self, form: Form, index: int) -> list[int]:
-        """The numbers of the symbols that are still needed after a loop."""
+        """The numbers of the symbols that are still used after a loop."""
         needed, at, found = self.pieces.needed(index, looping=False), 0, []
         for name, part in form:
             count = _count(part)
@@ -135,7 +135,7 @@ class Automaton:
         return found
 
     def items(self) -> list[Callable[[], Any]]:
-        """The records that a step can take: symbols, or every one of few values."""
+        """The records that a step can read: symbols, or each of a few values."""
         schema = self.extraction.schema
         if self.values is not None:
             return [lambda v=value: v for value in self.values]  # type: ignore[misc]
@@ -159,7 +159,7 @@ class Automaton:
         return plain_tree(explore(lambda: self.run(place, item), shared))
 
     def run(self, place: Place, item: Callable[[], Any] | None) -> Any:  # noqa: ANN401
-        """One run of a piece: what it returns, or where it arrives."""
+        """Run one piece of the mechanism: what it returns, or where it arrives."""
         _, index, form = place
         run = current.get()
         if run is None:  # pragma: no cover
@@ -194,7 +194,7 @@ class Automaton:
         noisy: frozenset[str],
         kinds: dict[str, str],
     ) -> Any:  # noqa: ANN401
-        """The next place; what a step named for itself does not outlive it."""
+        """The node that a step reaches; symbols that the step introduced are dropped."""
         kind, index, before = place
         looping = end.end != "break"
         needed = self.pieces.needed(index, looping=looping) & self.pieces.names
@@ -224,7 +224,7 @@ class Automaton:
         return self.places.index(place)
 
     def _note_types(self, output: Any, noisy: frozenset[str], kinds: dict[str, str]) -> None:  # noqa: ANN401
-        """Whether a number that is told may be whole on one way and a float on another."""
+        """Note whether a number in the output may be an int on one path and a float on another."""
         for value in values_in(output):
             names = [n for n, _ in value.coefficients]
             counted = all(kinds.get(n) in {"count", "length"} for n in names)
@@ -234,7 +234,7 @@ class Automaton:
 
 
 def _has_untyped_constant(output: Any) -> bool:  # noqa: ANN401
-    """Whether a number without symbols is told, which may have been a float: 0·n is."""
+    """Whether an output holds a number without symbols that may have been a float, such as 0·n."""
     if not isinstance(output, tuple):
         return False
     if is_number(output) and output[0] == "numeric":
@@ -243,7 +243,7 @@ def _has_untyped_constant(output: Any) -> bool:  # noqa: ANN401
 
 
 def automaton(extraction: Extraction) -> tuple[list[Any], Automaton]:
-    """The nodes of a mechanism on data of any length."""
+    """The nodes of the automaton of a mechanism on data of any length."""
     made = Automaton(extraction, cut(extraction.mechanism, extraction.program))
     if not made.pieces.loops:
         raise NotUnderstood("it has no loop over the data")
@@ -251,13 +251,13 @@ def automaton(extraction: Extraction) -> tuple[list[Any], Automaton]:
 
 
 def _count(form: Form) -> int:
-    """How many symbols a value holds."""
+    """How many symbols a value contains."""
     inner = form[1:] if form[0] in {"list", "tuple"} else ()
     return 1 if form[0] == "symbol" else sum(map(_count, inner))
 
 
 def _lists(form: Form) -> list[str]:
-    """The growing lists among variables, in order."""
+    """The variables that are growing lists, in order."""
     return [place for _, part in form for place in _lists_in(part)]
 
 

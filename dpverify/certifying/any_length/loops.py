@@ -1,4 +1,4 @@
-"""A mechanism cut at its loops over the data: pieces of its own code that run one by one.
+"""Cut a mechanism at its loops over the data, into pieces of its code that run one by one.
 
 Loops over the data must stand at the top of the function: `for`, or in an expression `sum` and list
 comprehensions, which become loops. Between two loops all that the function knows is in its local
@@ -36,7 +36,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Where a piece ended, other than by returning, and the local variables there."""
+    """Where a piece ended without returning, and the local variables there."""
 
     end: str  # "loop": at the next one; "next": ready for the next record; "break"
     names: dict[str, Any]
@@ -53,7 +53,7 @@ class _Loop:
 
 @dataclass
 class Pieces:
-    """The code before, between and after the loops over the data; and the loops."""
+    """The code before, between and after the loops over the data, and the loop bodies."""
 
     program: Program
     rng: str
@@ -62,7 +62,7 @@ class Pieces:
     loops: list[_Loop] = field(default_factory=list)
 
     def code(self, index: int, given: dict[str, Any], rng: Any) -> Any:  # noqa: ANN401
-        """Run the code that follows on so many loops, from these variables."""
+        """Run the code after so many loops, starting from these variables."""
         scope = self._scope(given, rng)
         end = Interpreter(self.program).block(self.codes[index], scope)
         if end is None and index < len(self.loops):
@@ -92,11 +92,11 @@ class Pieces:
         return Scope(own, self.program.main.scope, {self.rng: rng, **given})
 
     def line(self, index: int) -> str:
-        """The line of a loop, or of the last one."""
+        """The line of a loop; after the last loop, the line of that."""
         return f"{self.program.main.file}:{self.loops[min(index, len(self.loops) - 1)].line}"
 
     def needed(self, index: int, *, looping: bool) -> set[str]:
-        """The names that may be read from the body of a loop on, or after it."""
+        """The names that may be read in the body of a loop or after it."""
         parts = [*self.codes[index + 1 :], *(loop.body for loop in self.loops[index + 1 :])]
         parts += [self.loops[index].body] if looping else []
         counted = self.loops[index if looping else index + 1 :]
@@ -105,7 +105,7 @@ class Pieces:
 
 
 def cut(function: Callable[..., Any], program: Program) -> Pieces:
-    """The pieces of a function `mechanism(data, rng, …)`; raises where it cannot be cut."""
+    """Cut a function `mechanism(data, rng, …)` into pieces; raise if that is not possible."""
     if not isinstance(function, types.FunctionType):
         raise NotUnderstood("loops are read from plain functions only")
     definition = definition_of(function)
@@ -167,7 +167,7 @@ class _Cutter:
             raise NotUnderstood(f"it gives the name {min(shadowed)} to something else")
 
     def _counted(self, statement: ast.stmt) -> ast.stmt:
-        """len(data) is the same number everywhere."""
+        """Replace len(data) by one symbol."""
         made: ast.stmt = _replaced(
             statement, lambda n: _name(LENGTH) if self._is_length(n) else None
         )
@@ -192,7 +192,7 @@ class _Cutter:
         return isinstance(node, ast.Name) and node.id == self.data
 
     def _way(self, node: ast.AST) -> str | None:
-        """How the records are gone through: one by one, with a number, or by their numbers."""
+        """How a loop reads the records: directly, with `enumerate`, or by index."""
         if self._is_data(node):
             return "records"
         if _calls(node, "enumerate", 1) and self._is_data(node.args[0]):  # type: ignore[attr-defined]
@@ -225,7 +225,7 @@ class _Cutter:
         self.made.codes.append([])
 
     def _taken(self, node: ast.AST, number: str) -> ast.expr | None:
-        """data[i] is the record of this step."""
+        """Replace data[i] by the record of this step."""
         by = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
         if by and self._is_data(node.value, copies=False):  # type: ignore[attr-defined]
             index = node.slice  # type: ignore[attr-defined]
@@ -238,7 +238,7 @@ class _Cutter:
                 raise self._refused(node, "the data are used other than by a loop over all of them")
 
     def _hoisted(self, statement: ast.stmt) -> ast.stmt:
-        """The statement with its sums and lists over the data as loops before it."""
+        """Move sums and lists over the data out of a statement, into loops before it."""
         part = "test" if isinstance(statement, ast.If) else "value"
         value = getattr(statement, part, None)
         simple = isinstance(
@@ -251,7 +251,7 @@ class _Cutter:
         return statement
 
     def _check_order(self, value: ast.expr) -> None:
-        """Loops that are moved ahead must not change what the rest of the statement does."""
+        """Raise if a loop that is moved ahead could change the rest of the statement."""
         for node in ast.walk(value):
             if isinstance(node, ast.NamedExpr):
                 raise self._refused(node, "it gives a name within an expression over the data")
@@ -290,7 +290,7 @@ class _Cutter:
         return node
 
     def _summed(self, node: ast.Call) -> ast.expr | None:
-        """sum(data), sum(… for x in data), np.sum(data), data.sum()."""
+        """Recognize sum(data), sum(… for x in data), np.sum(data) and data.sum()."""
         if node.keywords or len(node.args) > 1:
             return None
         named = isinstance(node.func, ast.Name) and node.func.id == "sum"

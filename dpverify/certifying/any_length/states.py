@@ -1,4 +1,4 @@
-"""What a mechanism remembers between two records: values of a fixed form whose numbers change.
+"""The state that a mechanism keeps between records: values of fixed form with changing numbers.
 
 Numbers that change without end become symbols s0, s1, …; other values are part of the form, as are
 the lengths of lists. A list that is empty when a loop begins may only grow: what is added to it is
@@ -21,7 +21,7 @@ def _grown(value: Grown) -> Any:  # noqa: ANN401
 
 
 def _told(value: Any) -> Any:  # noqa: ANN401
-    """What was added to a list, in plain form; what can still change is refused."""
+    """What was appended to a list, in plain form; raise if it can still change."""
     if isinstance(value, tuple):
         return ("tuple", *map(_told, value))
     if isinstance(value, (list, dict, Array, Grown)):
@@ -31,7 +31,7 @@ def _told(value: Any) -> Any:  # noqa: ANN401
 
 @dataclass
 class Variables:
-    """The variables at one place: their form, the values of its symbols, what was told."""
+    """The variables at one place: their form, the values of its symbols, appended outputs."""
 
     widened: frozenset[str]
     counters: dict[str, str]  # what is known of a number by its name
@@ -107,7 +107,7 @@ _KNOWN = {"count": "int", "length": "int", "noisy": "float"}
 
 
 def restored(form: Form) -> tuple[dict[str, Any], dict[str, str]]:
-    """Variables of a form with the symbols s0, s1, … in it, and what is known of each symbol."""
+    """Variables of a given form with symbols s0, s1, …, and the known facts about each symbol."""
     kinds: dict[str, str] = {}
     return {name: _restored(part, name, kinds) for name, part in form}, kinds
 
@@ -129,7 +129,7 @@ def _restored(form: Form, place: str, kinds: dict[str, str]) -> Any:  # noqa: AN
 
 
 def output_of(value: Any) -> Any:  # noqa: ANN401
-    """The plain form of a returned value, in which lists may have grown with the data."""
+    """The plain form of a returned value, whose lists may have grown with the data."""
     if isinstance(value, Grown):
         return _grown(value)
     if type(value) in {list, tuple}:

@@ -1,4 +1,4 @@
-"""The checker of certificates: exact rational arithmetic, no search, nothing else of dpverify.
+"""The checker of certificates: exact rational arithmetic, without search or other dpverify code.
 
 - `forms`: linear forms and contradictions between facts; `neighbors`: what a schema allows;
   `trees`: programs;
@@ -27,7 +27,7 @@ _MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError, Arith
 
 
 def verify(evidence: Json) -> str:
-    """What the evidence shows, "proved" or "refuted"; raises `Invalid` if it shows nothing."""
+    """What the evidence shows, "proved" or "refuted"; raise `Invalid` if it shows neither."""
     try:
         return _METHODS[evidence["method"]](evidence)
     except (*_MALFORMED, RecursionError) as error:
@@ -35,7 +35,7 @@ def verify(evidence: Json) -> str:
 
 
 def parsed(text: str) -> Json:
-    """The values in a file; a key that is there twice, a float or NaN raises `Invalid`."""
+    """The values in a file; duplicate keys, floats and NaN raise `Invalid`."""
     try:
         return json.loads(
             text, object_pairs_hook=_once, parse_float=_refused, parse_constant=_refused

@@ -1,4 +1,4 @@
-"""Check alignments: translated noise gives every neighbor the same output, at a cost of at most ε.
+"""Check alignments: shifted noise gives the neighbor the same output, at a cost of at most ε.
 
 Multipliers show that the translated run of a neighbor can reach no other output, and that the
 translation costs at most ε; both for all data at once. Whatever is unusual is refused.
@@ -37,7 +37,7 @@ LOWEST = {"geometric": ONE, "exponential": ZERO}
 
 
 class Noises:
-    """Noises that can be translated at a finite cost: rates, least values, which are whole."""
+    """The noises that can be shifted at finite cost: rates, lower ends, and which are whole."""
 
     def __init__(self, read: Json) -> None:
         self.unit, laws = ClaimUnit(read["claim"]), read["laws"]
@@ -50,7 +50,7 @@ class Noises:
     def translated(
         self, group: Json, facts: list[Fact], left: Form, whole: set[str]
     ) -> dict[str, Form]:
-        """What noises become: whole if whole, in their support, for at most what is left of ε.
+        """The shifted noises; raise unless whole stays whole, in its support, within the cost.
 
         A shift s is within a bound: −bound ≤ s ≤ bound, for noise with a least value 0 ≤ s ≤ bound.
         """
@@ -72,7 +72,7 @@ class Noises:
 
 
 def lowest(name: str, kind: str) -> Fact:
-    """That a noise is not below its support."""
+    """The fact that a noise is not below the lower end of its support."""
     return plus({name: ONE}, {"": -LOWEST[kind]}), False
 
 
@@ -84,13 +84,13 @@ def alignment(read: Json) -> str:
 
 
 class AlignedPaths:
-    """The translations of one case of neighbors."""
+    """The shifts of the noise in one case of neighbors."""
 
     def __init__(self, goal: NeighborCase, known: Noises) -> None:
         self.goal, self.noises = goal, known
 
     def check(self, case: Json, facts: list[Fact]) -> None:
-        """Follow the cases of data down to the translations."""
+        """Check the case: follow its splits of the data down to the shifts."""
         if "impossible" in case:
             impossible(facts, case["impossible"])
         elif "split" in case:
@@ -102,7 +102,7 @@ class AlignedPaths:
             self.check_groups(case["groups"], facts)
 
     def check_groups(self, groups: Json, facts: list[Fact]) -> None:
-        """Every path is translated or impossible; different translations end in other leaves."""
+        """Check that each path is shifted or impossible, and that different shifts never meet."""
         paths = list(leaves(self.goal.trees[0], self.goal.whole, self.goal.maps[0]))
         missing, landed = set(range(len(paths))), dict[Any, int]()
         for number, group in enumerate(groups):
@@ -126,7 +126,7 @@ class AlignedPaths:
         way: tuple[Any, ...],
         path: Any,  # noqa: ANN401
     ) -> Iterator[Any]:
-        """The leaves that the neighbor can reach; each must have the output of the path."""
+        """The leaves that the neighbor can reach; each must have the same output as the path."""
         moved, draws, shown = path
         if "impossible" in walk:
             impossible(facts, walk["impossible"])

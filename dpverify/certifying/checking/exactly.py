@@ -1,4 +1,4 @@
-"""Check exact distributions and counterexamples: all probabilities are computed here again."""
+"""Check exact distributions and counterexamples: all probabilities are recomputed here."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from dpverify.certifying.checking.trees import NUMBERS, check_plain, drawn, leav
 
 
 def exact(read: Json) -> str:
-    """Probabilities of all outputs on all datasets; they add up to 1, so that none is missing."""
+    """Check the claim from the distributions on all datasets, each of which must add up to 1."""
     unit = ClaimUnit(read["claim"])
     found = datasets(read["schema"])
     need(found == read["datasets"], "not all datasets")
@@ -36,7 +36,7 @@ def exact(read: Json) -> str:
 
 
 def counterexample(read: Json) -> str:
-    """An event that is too likely on the left."""
+    """Check that an event is too likely on the left, against the claim."""
     unit, event = ClaimUnit(read["claim"]), read["event"]
     check_neighbors(read)
     many = len(event) > 1  # then different outputs, each in lowest terms
@@ -61,7 +61,7 @@ Outcomes = Callable[[Json, Json], Iterator[tuple[str, list[Fact], Json]]]
 def law(
     read: Json, unit: ClaimUnit, tree: Json, how: Json, outcomes: Outcomes
 ) -> dict[str, Quotient]:
-    """The probability of each outcome of a tree: what `outcomes` finds in the output of a path."""
+    """The probability of each outcome of a tree; `outcomes` reads them off a path's output."""
     values, masses = noises(read), BoxMasses(read["laws"], unit)
     total: dict[str, Quotient] = {}
     for (facts, way, output), cases in zip(leaves(tree, masses.whole, values), how, strict=True):
@@ -75,7 +75,7 @@ def law(
 
 
 def shown(output: Json, cases: Json) -> Iterator[tuple[str, list[Fact], Json]]:
-    """The outputs of a path with numbers in the place of forms, one for each case."""
+    """The outputs of a path with numbers in place of forms, one for each case."""
     seen = set[str]()
     for case in cases:
         facts: list[Fact] = []
@@ -99,7 +99,7 @@ def filled(output: Json, numbers: Iterator[Json], facts: list[Fact]) -> Json:
 
 
 def matches(output: Json, event: Json, cases: Json) -> Iterator[tuple[str, list[Fact], Json]]:
-    """Where the output of a path is in the event, one case for each pattern that it can be in."""
+    """The ways in which a path's output can be in the event, one for each pattern."""
     found = [
         facts for facts in (matched(output, pattern) for pattern in event) if facts is not None
     ]
@@ -108,7 +108,7 @@ def matches(output: Json, event: Json, cases: Json) -> Iterator[tuple[str, list[
 
 
 def matched(output: Json, pattern: Json) -> list[Fact] | None:
-    """What makes an output be in a pattern; None if nothing does."""
+    """The facts under which an output is in a pattern; None if it never is."""
     if pattern[0] == "list":
         if output[0] not in {"list", "tuple", "array"} or len(output) != len(pattern):
             return None
@@ -124,7 +124,7 @@ SAME = {("text", "text"), ("none", "none"), ("float", "number")}  # the last one
 
 
 def number_of(output: Json) -> Form | None:
-    """A number that is returned, as a form; None for infinities and what is no number."""
+    """A returned number as a linear form; None for infinities and everything else."""
     if output[0] not in NUMBERS:
         return None
     if unknown(output) is not None:
@@ -141,7 +141,7 @@ def between(value: Form, pattern: Json) -> list[Fact]:
 
 
 def exactly(pattern: Json) -> bool:
-    """Whether it is one output: no ranges, numbers in lowest terms."""
+    """Whether a pattern is a single output: no ranges, and fractions in lowest terms."""
     if pattern[0] == "list":
         return all(map(exactly, pattern[1:]))
     kind, *told = pattern

@@ -1,4 +1,4 @@
-"""Linear forms and facts about them: what is impossible, by multipliers. [Farkas]"""
+"""Linear forms and facts; multipliers show that facts contradict each other. [Farkas]"""
 
 import math
 import re
@@ -19,7 +19,7 @@ RATIONAL = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
 
 
 class Invalid(Exception):  # it is no error of the program
-    """The certificate does not show what it says."""
+    """Raised if a certificate does not show what it states."""
 
 
 def need(condition: object, why: str) -> None:
@@ -28,13 +28,13 @@ def need(condition: object, why: str) -> None:
 
 
 def rational(read: Json) -> Fraction:
-    """A whole number or a text such as "-3/4"; floats, exponents and long numbers are refused."""
+    """A whole number or a text such as "-3/4"; floats, exponents and very long numbers raise."""
     need(type(read) in {int, str} and RATIONAL.fullmatch(str(read)), f"no rational: {read!r:.40}")
     return Fraction(read)
 
 
 def count(read: Json, most: int, why: str) -> int:
-    """A whole number from 0 to `most`: what is counted, listed or raised to is never huge."""
+    """A whole number from 0 to `most`, for counts, lengths and exponents."""
     need(type(read) is int and 0 <= read <= most, why)
     return int(read)
 
@@ -49,7 +49,7 @@ def plus(a: Form, b: Form, times: Fraction = ONE) -> Form:
 
 
 def put(a: Form, values: dict[str, Form]) -> Form:
-    """The form with symbols replaced by forms."""
+    """The form with its symbols replaced by other forms."""
     total: Form = {}
     for name, c in a.items():
         total = plus(total, values.get(name, {name: ONE}), c)
@@ -57,7 +57,7 @@ def put(a: Form, values: dict[str, Form]) -> Form:
 
 
 def tight(fact: Fact, whole: set[str]) -> Fact:
-    """The same about whole symbols, as sharp as it can be: 2x > 3 says x ≥ 2."""
+    """A fact about whole symbols, made as sharp as possible: 2x > 3 becomes x ≥ 2."""
     symbols = {n: c for n, c in fact[0].items() if n}
     if not symbols or not set(symbols) <= whole:
         return fact
@@ -69,12 +69,12 @@ def tight(fact: Fact, whole: set[str]) -> Fact:
 
 
 def negated(a: Form, whole: set[str], *, strict: bool = False) -> Fact:
-    """When `a` is not ≥ 0 (> 0 if strict); of whole numbers, a ≤ −1 is as good as a < 0."""
+    """The negation of a ≥ 0 (of a > 0 if strict); for whole numbers a < 0 becomes a ≤ −1."""
     return tight((plus({}, a, -ONE), not strict), whole)
 
 
 def impossible(facts: list[Fact], multipliers: dict[str, str]) -> None:
-    """Check that the facts contradict each other: a combination says 0 < 0 or worse. [Farkas]"""
+    """Check that facts contradict each other: some combination says 0 < 0 or worse. [Farkas]"""
     total: Form = {}
     strictly = False
     for index, read in multipliers.items():

@@ -1,4 +1,4 @@
-"""Check proofs for data of any length: steps of two runs side by side, one record at a time.
+"""Check proofs for data of any length: both runs side by side, one record at a time.
 
 A mechanism is an automaton: nodes with trees that end in another node or in an output. At each
 place that both runs can reach, the proof says how far apart their numbers are (`gaps`) and how much
@@ -49,7 +49,7 @@ def induction(read: Json) -> str:
 
 
 def check_places(case: Json, runs: "SideBySide") -> None:
-    """All places that can be reached, each with all steps from it."""
+    """Check all reachable places, and all steps from each."""
     places = [PairedPlace(0)]
     first = form(case[0]["budget"])
     spent = first.get("", ZERO) <= runs.noises.unit.epsilon
@@ -73,13 +73,13 @@ def check_places(case: Json, runs: "SideBySide") -> None:
 
 
 def ghostly(a: Form, more: str = "") -> bool:
-    """Whether a form is in symbols that only say how neighbors differ; per record, too."""
+    """Whether a form only has symbols that say how the neighbors differ (also per record)."""
     bare = [name.removeprefix("w") for name in a]
     return all(not name or name[0] in "pqDu" + more for name in bare)
 
 
 def scaled(a: Form) -> Form:
-    """The form divided by the number of records: wy is y per record, and w is 1 per record."""
+    """The form divided by the number of records: y becomes wy, and 1 becomes w."""
     return {f"w{name}": c for name, c in a.items()}
 
 
@@ -89,7 +89,7 @@ def doubled(values: dict[str, Form]) -> dict[str, Form]:
 
 @dataclass(frozen=True)
 class PairedPlace:
-    """A node that both runs are at; whether the record that differs was met in this loop."""
+    """A node where both runs are, and whether the differing record was read in this loop."""
 
     node: int
     met: bool = False
@@ -98,7 +98,7 @@ class PairedPlace:
 
 @dataclass
 class Situation:
-    """One way in which neighbors differ; facts about p, q (the record that differs), D, u."""
+    """One way in which neighbors differ, with facts about p, q (the differing record), D and u."""
 
     facts: list[Fact]
     values: int  # how many values a record may have; 0: it is of symbols
@@ -112,7 +112,7 @@ class Situation:
         return [{f"{letter}{i}": ONE} for i in range(len(self.bounds))]
 
     def spans(self, record: list[Form]) -> list[Fact]:
-        """low ≤ symbol ≤ high for the symbols of a record."""
+        """The bounds low ≤ symbol ≤ high for the symbols of a record."""
         return [f for a, slot in zip(record, self.bounds, strict=True) for f in within(a, slot)]
 
 
@@ -143,7 +143,7 @@ def situations(schema: Json) -> Iterator[Situation]:
 
 
 def domain(schema: Json) -> tuple[list[Slot], int]:
-    """Bounds on the symbols of a record; or how many values it has, where these are few."""
+    """Bounds on the symbols of a record, or the number of its values if there are few."""
     if schema["slots"] is None:
         need(0 < len(schema["values"]) <= FEW, "too many categories")
         return [], len(schema["values"])
@@ -158,7 +158,7 @@ def domain(schema: Json) -> tuple[list[Slot], int]:
 
 @dataclass
 class PairedStep:
-    """One step of both runs: a path on the left, and the path on the right that matches it."""
+    """One step of both runs: a path on the left, and the matching path on the right."""
 
     facts: list[Fact]  # what holds on the left, and of the data on the right
     pairs: list[tuple[Fact, Fact]]  # comparisons that must come out the same: left, and right
@@ -189,7 +189,7 @@ class SideBySide:
                 need(len(node["bodies"]) == (situation.values or 1), "a record is missing")
 
     def steps(self, place: PairedPlace) -> Iterator[PairedStep]:
-        """All steps that both runs can take from a place."""
+        """All steps that both runs can make from a place."""
         node, situation = self.nodes[place.node], self.situation
         known = [(dict(f), strict) for f, strict in place.known]
         base = [*situation.facts, *self.sums(), *known, *self.noises.support.values()]
@@ -216,7 +216,7 @@ class SideBySide:
             yield from self.matched(place, (node["exit"], node["exit"]), base)
 
     def sums(self) -> list[Fact]:
-        """In each loop answers have moved by D together so far, |D| ≤ u ≤ the sensitivity."""
+        """Facts on answers: in each loop they moved by D so far, with |D| ≤ u ≤ the sensitivity."""
         schema, found = self.situation.answers, []
         for loop in sorted({n["loop"] for n in self.nodes if "loop" in n}) if schema else ():
             total, used = {f"D{loop}": ONE}, {f"u{loop}": ONE}
@@ -225,7 +225,7 @@ class SideBySide:
         return [(f, False) for f in found]
 
     def moved(self, loop: int, own: Form) -> tuple[list[Fact], dict[str, Form]]:
-        """The next answer moves by d, |d| ≤ a; where the norm adds up, with those before it."""
+        """Facts on the next answer: it moves by d, |d| ≤ a; under a sum norm, moves add up."""
         schema, d, a = self.situation.answers, {"d": ONE}, {"a": ONE}
         reach, total, used = {"": rational(schema["reach"])}, f"D{loop}", f"u{loop}"
         adds = schema["norm"] == "1"
@@ -245,7 +245,7 @@ class SideBySide:
         *,
         meets: bool = False,
     ) -> Iterator[PairedStep]:
-        """Each path on the left with all paths on the right that go the same way."""
+        """Each path on the left, with all paths on the right that make the same comparisons."""
         maps = tuple(self.symbols(place.node, record) for record in records)
         paths = [
             [
@@ -273,13 +273,13 @@ class SideBySide:
             yield step
 
     def symbols(self, node: int, record: list[Form]) -> dict[str, Form]:
-        """What a tree knows: its record, numbers and noise; not how the neighbors differ."""
+        """The symbols of a tree: its record, numbers and noise, but not how neighbors differ."""
         names = ["", *self.noises.rates, *(f"s{i}" for i in range(self.nodes[node]["symbols"]))]
         known = {n: {n: ONE} for n in names} | {f"x{i}": x for i, x in enumerate(record)}
         return doubled(known) if self.shares else known
 
     def known(self, facts: list[Fact]) -> list[Fact]:
-        """The facts; and, where numbers per record are used, the same per record."""
+        """The facts, and the same facts per record if the automaton uses numbers per record."""
         if not self.shares:
             return facts
         whole = [(f, s) for f, s in facts if not any(n[:1] == "w" for n in f)]
@@ -287,7 +287,7 @@ class SideBySide:
         return [*facts, *((scaled(f), s) for f, s in whole), ({"w": ONE}, True), (some, False)]
 
     def aim(self, step: PairedStep, place: PairedPlace, news: list[Fact], *, meets: bool) -> None:
-        """Where the step leads to."""
+        """The place that the step leads to."""
         if step.left[0] != step.right[0] or step.left[0] not in {"go", "return"}:
             step.fits = False
         elif step.left[0] == "go":
@@ -305,18 +305,18 @@ class SideBySide:
 
 
 def of_data(fact: Fact) -> bool:
-    """Whether a comparison is of the record alone."""
+    """Whether a comparison is about the record alone."""
     return all(not name or name[0] in "xpqd" for name in fact[0])
 
 
 def address(facts: Json, way: Json) -> list[Any]:
-    """The steps of a way but for comparisons of the record."""
+    """The steps of a path without comparisons of the record."""
     tests = iter(facts)
     return [step for step in way if step[0] != "test" or not of_data(next(tests))]
 
 
 def alike(mine: list[Any], other: list[Any]) -> bool | None:
-    """Whether the paths agree in all but comparisons of the record; None: they never meet.
+    """Whether two paths agree except in comparisons of the record; None if they never meet.
 
     The same comparison comes out the same, as the step shows, and the same draw has the same
     outcome; after that, one run may not decide or draw where the other does not.
@@ -330,7 +330,7 @@ def alike(mine: list[Any], other: list[Any]) -> bool | None:
 
 
 def check_step(step: PairedStep, proof: Json, known: Noises, here: Json, after: Json) -> None:
-    """Check that the neighbor's run takes the same path to equal outputs, at the stated cost."""
+    """Check that the neighbor takes the same path to the same outputs, at the stated cost."""
     gaps, budget = here
     need(
         all(ghostly(s, "da") for s in proof["shift"].values()),

@@ -1,4 +1,4 @@
-"""Check probabilities of polyhedra of noise: a certificate says how to cut them into boxes.
+"""Check probabilities of polyhedra of noise, which the certificate cuts into boxes.
 
 A box is a list of noises, each of which begins at a bound in the noises after it and runs to
 infinity or to a fixed end. Then all noises are affine in coordinates t ≥ 0 that are independent,
@@ -27,7 +27,7 @@ from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
 
 
 class BoxMasses:
-    """Probabilities under the laws of some noises."""
+    """Computes probabilities under the laws of some noises."""
 
     def __init__(self, laws: Json, unit: ClaimUnit) -> None:
         self.unit, self.kinds = unit, {name: law["kind"] for name, law in laws.items()}
@@ -40,7 +40,7 @@ class BoxMasses:
         self.laws = laws
 
     def probability(self, facts: list[Fact], how: Json) -> Quotient:
-        """That the noises make all facts true; these, and then where supports begin."""
+        """The probability that the noises satisfy all facts and lie in their supports."""
         for a, b in how.get("differences", ()):
             facts = self.difference(facts, a, b)
         names = sorted({n for fact, _ in facts for n in fact if n and self.kinds[n] in LOWEST})
@@ -48,7 +48,7 @@ class BoxMasses:
         return self.mass([*facts, *(lowest(n, self.kinds[n]) for n in names)], how)
 
     def difference(self, facts: list[Fact], a: str, b: str) -> list[Fact]:
-        """Two geometric noises of one law that occur as a difference alone are one noise."""
+        """Two geometric noises of one law that occur only as a difference become one noise."""
         need(self.laws[a] == self.laws[b] and a != b and {a, b} <= self.whole, "no difference")
         need(all(f.get(a, ZERO) == -f.get(b, ZERO) for f, _ in facts), "no difference")
         name = f"{a}-{b}"
@@ -57,7 +57,7 @@ class BoxMasses:
         return [(put(f, {a: {name: ONE}, b: {}}), strict) for f, strict in facts]
 
     def mass(self, facts: list[Fact], how: Json) -> Quotient:
-        """The probability of the facts, cut as the certificate says."""
+        """The probability of the facts, with the cuts that the certificate gives."""
         if "impossible" in how:
             impossible(facts, how["impossible"])
             return Quotient({})
@@ -80,7 +80,7 @@ class BoxMasses:
 
 
 class NoiseBox:
-    """Noises in coordinates t ≥ 0, each named after its noise; some with an end."""
+    """A box of noise in coordinates t ≥ 0, each named after its noise; some have an upper end."""
 
     def __init__(self, masses: BoxMasses, facts: list[Fact], order: Json) -> None:
         self.of, self.values, self.ends = masses, dict[str, Form](), dict[str, Fraction]()
@@ -108,7 +108,7 @@ class NoiseBox:
             need(least is not None and (least > 0 or (least == 0 and surely)), "not in the facts")
 
     def least(self, a: Form) -> Fraction | None:
-        """The least value of a form in the box; None if there is none."""
+        """The least value of a form in the box; None if it has none."""
         if any(c < 0 and n and n not in self.ends for n, c in a.items()):
             return None
         falls = (c * self.ends[n] for n, c in a.items() if n and c < 0)
@@ -139,7 +139,7 @@ class NoiseBox:
         return total
 
     def sign(self, name: str) -> Fraction:
-        """Of a noise: one in all of the box, and where the noise can be."""
+        """The sign of a noise, which must be the same in all of the box."""
         kind, value = self.of.kinds[name], self.values[name]
         for sign in (ONE, -ONE):
             least = self.least(plus({}, value, sign))

@@ -1,4 +1,4 @@
-"""What a schema allows: neighbors in symbols, and all pairs where they are finite.
+"""The neighbors that a schema allows: in symbols, and all pairs if they are finitely many.
 
 A dataset has from `sizes[0]` to `sizes[1]` records. A record is one of `values`, or has a number in
 each of `slots`, [low, high, whole]; with a `ball`, its norm is bounded too. Neighbors differ by one
@@ -31,7 +31,7 @@ def sizes(schema: Json) -> range:
 
 
 def slots(schema: Json) -> list[Slot]:
-    """(low, high, whole) of each number in a record."""
+    """The range (low, high, whole) of each number in a record."""
     need(0 < len(schema["slots"]) <= MOST_RECORDS, "records are no symbols")
     found = [
         (None if a is None else rational(a), None if b is None else rational(b), flag(whole))
@@ -42,7 +42,7 @@ def slots(schema: Json) -> list[Slot]:
 
 
 def flag(value: Json) -> bool:
-    """Yes or no, and nothing that could be read as either."""
+    """A strict truth value: true or false and nothing else."""
     need(type(value) is bool, "a question without an answer")
     return value is True
 
@@ -54,7 +54,7 @@ def within(a: Form, slot: Slot) -> list[Fact]:
 
 
 def situations(schema: Json) -> Iterator[Situation]:
-    """Every way in which neighbors can lie, in both orders: left, right, facts, whole symbols.
+    """Every way in which neighbors can differ, in both orders: left, right, facts, whole symbols.
 
     Left data are x0, x1, …; right ones have d added to what differs, or a new record y.
     """
@@ -82,7 +82,7 @@ def situations(schema: Json) -> Iterator[Situation]:
 
 
 def reaches(schema: Json, n: int) -> list[list[Fact]]:
-    """How far answers can move; where all move the same way, once for up and once for down.
+    """How far answers can move; if all move in one direction, once for up and once for down.
 
     In norm 2, that each of them moves by at most `reach`: more than is allowed, so a proof holds.
     """
@@ -100,7 +100,7 @@ def reaches(schema: Json, n: int) -> list[list[Fact]]:
 
 
 def datasets(schema: Json) -> list[Any]:
-    """All datasets, where there are finitely many."""
+    """All datasets, if there are finitely many."""
     if schema["slots"] is None:
         values = schema["values"]
         need(len({*map(json.dumps, values)}) == len(values), "two values are written alike")
@@ -115,7 +115,7 @@ def datasets(schema: Json) -> list[Any]:
 
 
 def allowed(schema: Json, rows: Json) -> bool:
-    """Whether a dataset is one of the schema."""
+    """Whether the schema allows a dataset."""
     if len(rows) not in sizes(schema):
         return False
     if schema["slots"] is None:
@@ -139,7 +139,7 @@ def numbers(row: Json) -> list[Fraction]:
 
 
 def size(moves: list[Fraction], norm: str) -> Fraction:
-    """The norm; the square of norm 2."""
+    """The norm; for norm 2, its square."""
     if norm == "inf":
         return max(map(abs, moves))
     need(norm in {"1", "2"}, "unknown norm")
@@ -152,7 +152,7 @@ def reached(radius: Json, norm: str) -> Fraction:
 
 
 def pairs(schema: Json, found: list[Json]) -> Iterator[tuple[int, int]]:
-    """Which of these datasets of the schema are neighbors, in both orders."""
+    """The pairs of these datasets that are neighbors, in both orders."""
     move, ordered = schema["relation"] == "move", flag(schema["ordered"])
     plain = json.dumps if schema["slots"] is None else lambda row: str(numbers(row))
     told: list[Any] = [

@@ -1,4 +1,4 @@
-"""Rationals around the normal distribution function."""
+"""Rational bounds on the normal distribution function."""
 
 import math
 from fractions import Fraction
@@ -15,7 +15,7 @@ _ROOT = math.isqrt(2 * _PI * 10**100)  # of 2π, ·10^−100; the true one is le
 
 
 def normal(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Rationals around Φ(x): the alternating series of its integral; 0 and 1 far outside."""
+    """Rational bounds on Φ(x), from the alternating series of its integral; 0 and 1 far outside."""
     if x < 0:
         low, high = normal(-x)
         return 1 - high, 1 - low
@@ -34,6 +34,6 @@ def normal(x: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def gaussian_delta(mu: Fraction, epsilon: Fraction) -> Fraction:
-    """A rational not below Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ)."""
+    """A rational upper bound on Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ)."""
     low = exp_bounds(epsilon, 200)[0] * normal(-mu / 2 - epsilon / mu)[0]
     return normal(mu / 2 - epsilon / mu)[1] - low

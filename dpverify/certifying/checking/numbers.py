@@ -1,4 +1,4 @@
-"""The checker's numbers: sums of c·e^(r·u) over products of such sums, and their signs."""
+"""The checker's numbers, sums of c·e^(r·u) over products of such sums, and their signs."""
 
 import json
 import math
@@ -41,7 +41,7 @@ class Quotient:
 
     @staticmethod
     def read(plain: Json) -> "Quotient":
-        """A quotient of polynomials in e^(−u/root)."""
+        """Read a quotient of polynomials in e^(−u/root)."""
         root = count(plain["root"], _MOST_POWER, "no root")
         need(root > 0 and plain["power"] == 0, "a number with a power of epsilon")
         need(max(len(plain["num"]), len(plain["den"])) <= _MOST_TERMS, "too many terms")
@@ -81,7 +81,7 @@ class Quotient:
 
 
 def exp_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Rationals around e^r: a Taylor sum of e^(|r|/2^k), squared k times, rounded outwards."""
+    """Rational bounds on e^r: a Taylor sum of e^(|r|/2^k), squared k times, rounded outwards."""
     k = math.ceil(abs(r)).bit_length()
     need(k <= 16, "an exponent is too large")  # 0 ≤ y ≤ 1, so that terms at least halve from 1/2 on
     y, term, total, i = abs(r) / 2**k, ONE, ZERO, 0
@@ -97,7 +97,7 @@ def exp_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
 
 
 def root_bounds(ratio: Fraction, m: int, bits: int) -> tuple[Fraction, Fraction]:
-    """Rationals around the m-th root of a ratio below 1."""
+    """Rational bounds on the m-th root of a ratio below 1."""
     target = math.floor(ratio * 2 ** (bits * m))
     low, high = 0, 2**bits
     while low < high:
@@ -107,7 +107,7 @@ def root_bounds(ratio: Fraction, m: int, bits: int) -> tuple[Fraction, Fraction]
 
 
 def polynomial_sign(coefficients: list[Fraction]) -> int:
-    """1 or −1 if a polynomial is ≥ 0 or ≤ 0 on (0, 1), by Bernstein coefficients of parts."""
+    """1 or −1 if a polynomial is ≥ 0 or ≤ 0 on (0, 1), by the Bernstein coefficients of parts."""
     n, signs = len(coefficients) - 1, set[bool]()
     first = [
         sum((coefficients[i] * math.comb(k, i) / math.comb(n, i) for i in range(k + 1)), ZERO)
@@ -132,7 +132,7 @@ def polynomial_sign(coefficients: list[Fraction]) -> int:
 
 
 class ClaimUnit:
-    """The claim (ε, δ) and the unit u: 1, ln ρ, or ε itself where it holds for every ε > 0."""
+    """The claim (ε, δ) and the unit u: 1, ln ρ, or ε itself in a claim for every ε > 0."""
 
     def __init__(self, claim: Json) -> None:
         self.kind, self.epsilon = claim["unit"], rational(claim["epsilon"])
@@ -143,7 +143,7 @@ class ClaimUnit:
         self.signs, self.drawn = dict[Factor, int](), dict[str, list[Quotient]]()
 
     def rate(self, law: Json) -> Fraction:
-        """By which a shift of 1 changes the logarithm of the density at most, in units of u."""
+        """The largest change of the log density under a shift by 1, in units of u."""
         number = law["parameter"]
         root = count(number["root"], _MOST_POWER, "no root")
         need(root > 0 and len([*number["num"], *number["den"]]) <= _MOST_TERMS, "too many terms")
@@ -157,7 +157,7 @@ class ClaimUnit:
         return den[0] / num[0]
 
     def weights(self, draw: str) -> list[Quotient]:
-        """The probabilities at a draw, from a JSON text: ≥ 0, and they add up to 1."""
+        """The probabilities of a draw, from a JSON text; they must be ≥ 0 and add up to 1."""
         if draw not in self.drawn:
             found = [Quotient.read(weight) for weight in json.loads(draw)]
             need(all(self.sign(weight) >= 0 for weight in found), "a weight is negative")
@@ -166,7 +166,7 @@ class ClaimUnit:
         return self.drawn[draw]
 
     def sign(self, number: Quotient) -> int:
-        """1 or −1, in a claim for every ε as ≥ 0 or ≤ 0 and not always 0; 0 where it is 0."""
+        """1, −1 or 0; in a claim for every ε, whether ≥ 0 or ≤ 0 for all ε without being 0."""
         factors = [tuple(sorted(number.num.items())), *number.den]
         for factor in factors:
             if factor not in self.signs:
@@ -175,7 +175,7 @@ class ClaimUnit:
         return math.prod(self.signs[factor] for factor in factors)
 
     def new_sign(self, poly: Poly) -> int:
-        """A polynomial in x = e^(−u/m) with 0 < x < 1, after division by a power of x."""
+        """The sign of a polynomial in x = e^(−u/m), 0 < x < 1, after division by a power of x."""
         m = math.lcm(*(r.denominator for r in poly))
         powers = {int(max(poly) * m - r * m): c for r, c in poly.items()}
         if self.kind == "log":  # x^m is 1/ρ
@@ -201,7 +201,7 @@ class ClaimUnit:
         raise Invalid("two numbers are too close")
 
     def powered(self, i: int, m: int, bits: int) -> tuple[Fraction, Fraction]:
-        """Rationals around x^i."""
+        """Rational bounds on x^i."""
         if self.kind == "one":
             return exp_bounds(Fraction(-i, m), bits)
         return root_bounds(1 / self.ratio**i, m, bits)

@@ -1,4 +1,4 @@
-"""Check sums of noised answers: both neighbors' runs side by side, release by release.
+"""Check sums of noisy answers: both neighbors' runs side by side, release by release.
 
 Each release is data plus fresh Gaussian noise. Both runs are followed with the same earlier
 releases; cases are split where a branch is open. Per release, multipliers bound by b how far the
@@ -34,7 +34,7 @@ UNIT = ClaimUnit({"unit": "one", "ratio": None, "epsilon": 0, "delta": 0})
 
 
 def check_sums(read: Json) -> str:
-    """Raise unless all releases together keep the claim, for all neighbors."""
+    """Raise unless all releases together keep the claim for all neighbors."""
     square = squared_mu(claimed(read))
     need("datasets" not in read, "sums are of symbols")
     for case, goal in zip(read["proof"], goals(read), strict=True):
@@ -45,7 +45,7 @@ def check_sums(read: Json) -> str:
 
 @dataclass(frozen=True)
 class Runs(NeighborCase):
-    """Where both runs are; how many releases there were, and Σ(b/σ)² of them."""
+    """The state of both runs, the number of releases so far, and Σ(b/σ)² over them."""
 
     count: int = 0
     spent: Fraction = ZERO
@@ -54,7 +54,7 @@ class Runs(NeighborCase):
         return replace(self, facts=[*self.facts, *facts])
 
     def moved(self, side: int, tree: Json, **symbols: Form) -> "Runs":
-        """One run at another tree, with more symbols."""
+        """One of the runs at another tree, with more symbols."""
         trees, maps = [*self.trees], [*self.maps]
         trees[side], maps[side] = tree, maps[side] | symbols
         return replace(self, trees=(trees[0], trees[1]), maps=(maps[0], maps[1]))
@@ -65,7 +65,7 @@ class Runs(NeighborCase):
 
 
 def followed(case: Json, runs: Runs) -> Iterator[Fraction]:
-    """What is spent on each way that both runs can take, where each step is shown to be right."""
+    """The cost of each way that both runs can take; each step is checked."""
     left, right = runs.trees
     if "impossible" in case:
         impossible(runs.facts, case["impossible"])
@@ -95,7 +95,7 @@ def followed(case: Json, runs: Runs) -> Iterator[Fraction]:
 
 
 def released(case: Json, runs: Runs) -> Runs:
-    """Both runs after a release, whose noise-free parts are at most `bound` apart."""
+    """Both runs after a release whose noise-free parts are at most `bound` apart."""
     left, right = runs.trees
     need(left["law"] == right["law"] and left["law"]["kind"] == "gaussian", "the noises differ")
     need(left["scale"] == right["scale"], "the noises differ")
@@ -112,7 +112,7 @@ def released(case: Json, runs: Runs) -> Runs:
 
 
 def clamped(case: Json, runs: Runs) -> Runs:
-    """One run after a minimum or maximum with a constant: a symbol named after what it is.
+    """One run after a minimum or maximum with a constant, which gets a symbol of its own.
 
     A minimum is below both; it is above `bound` if the constant is, and the other cannot be below.
     """
@@ -141,14 +141,14 @@ def deviation(law: Json) -> Fraction:
 
 
 def claimed(read: Json) -> Json:
-    """The claim; its numbers are not in units of something else."""
+    """The claim, with ε and δ as plain numbers."""
     claim = read["claim"]
     need(ClaimUnit(claim).kind == "one" and rational(claim.get("mu", 0)) >= 0, "no claim")
     return claim
 
 
 def squared_mu(claim: Json) -> Fraction:
-    """The largest μ² with which μ-GDP keeps the claim."""
+    """A μ² for which μ-GDP keeps the claim; raise if the claim's own μ does not."""
     kind = claim["kind"]
     if kind == "zcdp":
         return 2 * rational(claim["rho"])
@@ -163,7 +163,7 @@ def squared_mu(claim: Json) -> Fraction:
 
 
 def check_gaussian_event(read: Json) -> str:
-    """A number with Gaussian noise on both neighbors; that it is ≥ t (or ≤ t) breaks the claim."""
+    """Check a counterexample with Gaussian noise: on one side, x ≥ t (or x ≤ t) is too likely."""
     check_neighbors(read)
     noises(read)
     (low, _), (_, high) = (normal_end(tree, read) for tree in read["trees"])
@@ -179,7 +179,7 @@ def check_gaussian_event(read: Json) -> str:
 
 
 def normal_end(tree: Json, read: Json) -> tuple[Fraction, Fraction]:
-    """Rationals around z, where the event has the probability Φ(z)."""
+    """Rational bounds on the z for which the event has probability Φ(z)."""
     at, sign = rational(read["at"]), rational(read["sign"])
     need(sign in {1, -1}, "unknown sign")
     value = number_of(tree["output"]) or {}

@@ -1,4 +1,4 @@
-"""Programs as trees: comparisons of linear forms in data and noise, draws with weights, outputs."""
+"""Programs as trees: comparisons of linear forms in data and noise, weighted draws, outputs."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from dpverify.certifying.checking.neighbors import datasets, pairs, situations
 
 @dataclass(frozen=True)
 class NeighborCase:
-    """Two neighbors: a tree for each, what x0, x1, … and the noise stand for in it, what is known.
+    """Two neighbors: a tree for each, the meaning of x0, x1, … and the noise in it, and facts.
 
     `whole` are the symbols that are whole numbers.
     """
@@ -24,13 +24,13 @@ class NeighborCase:
 
 
 def noises(read: Json) -> dict[str, Form]:
-    """The names of the noises: n0, n1, …, so that no noise is taken for data."""
+    """The names of the noises, which must be n0, n1, …, so that none is taken for data."""
     need(all(re.fullmatch("n[0-9]+'*", name) for name in read["laws"]), "a noise has another name")
     return {name: {name: ONE} for name in read["laws"]}
 
 
 def goals(read: Json) -> Iterator[NeighborCase]:
-    """All ways in which neighbors can lie; or all pairs of them where datasets are listed."""
+    """All ways in which neighbors can differ, or all pairs if the datasets are listed."""
     noise = noises(read)
     whole = {name for name, law in read["laws"].items() if law["kind"] == "geometric"}
     if "datasets" in read:
@@ -47,7 +47,7 @@ def goals(read: Json) -> Iterator[NeighborCase]:
 
 
 def placed(read: Json, values: dict[str, Form]) -> Form:
-    """A form of a tree, in the symbols of the case; it knows its own data and noise alone."""
+    """A form of a tree in the symbols of the case; it may only use the tree's data and noise."""
     need({*read} <= {*values, ""}, "a tree knows more than its data and noise")
     return put(form(read), values)
 
@@ -59,7 +59,7 @@ def branches(tree: Json, whole: set[str], values: dict[str, Form]) -> list[tuple
 
 
 def leaves(tree: Json, whole: set[str], values: dict[str, Form]) -> Iterator[tuple[Any, ...]]:
-    """All paths: the facts on the way; its steps, ("test", side) or (draw, choice); the output."""
+    """All paths: their facts, their steps ("test", side) or (draw, choice), and the output."""
     if "output" in tree:
         yield (), (), tree["output"]
     elif "draw" in tree:
@@ -74,7 +74,7 @@ def leaves(tree: Json, whole: set[str], values: dict[str, Form]) -> Iterator[tup
 
 
 def drawn(way: Json) -> list[Any]:
-    """The draws on a way, each with its choice."""
+    """The draws on a path, each with its choice."""
     return [step for step in way if step[0] != "test"]
 
 
@@ -82,7 +82,7 @@ NUMBERS = {"int", "float", "bool", "numeric"}
 
 
 def unknown(output: Json) -> Form | None:
-    """The form in a number that is told, such as ["float", ["value", form]]; None if it has none.
+    """The form in an output's number, such as ["float", ["value", form]]; None if there is none.
 
     A form stands nowhere else.
     """
@@ -94,7 +94,7 @@ def unknown(output: Json) -> Form | None:
 
 
 def told(output: Json, values: dict[str, Form]) -> str:
-    """An output as a text, its forms in the symbols of the case: equal texts, equal outputs."""
+    """An output as a text in the symbols of the case; equal texts mean equal outputs."""
     if unknown(output) is not None:
         terms = sorted((n, str(c)) for n, c in placed(output[1][1], values).items())
         return json.dumps([output[0], ["value", terms]])
@@ -105,5 +105,5 @@ def told(output: Json, values: dict[str, Form]) -> str:
 
 
 def check_plain(output: Json) -> None:
-    """Outputs are lists of texts, whole numbers, truth values and nothing."""
+    """Raise unless outputs are lists of texts, whole numbers, truth values and None."""
     need(output is None or type(output) in {str, int, bool}, "no such output")

@@ -1,4 +1,4 @@
-"""Operators of the language: what each gives for each kind of value; all else is refused.
+"""Operators of the language, with the result for each kind of value; all else is refused.
 
 Truth values of NumPy's add up otherwise than Python's, lists and numbers meet otherwise in the two,
 and so do whole numbers with negative powers: such steps are refused, whoever would be right.
@@ -45,7 +45,7 @@ _HAIR = 1e-12  # of a number: NumPy may compute a constant otherwise than Python
 
 
 def binary(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:  # noqa: ANN401
-    """a ∘ b."""
+    """The value of a binary operation a ∘ b."""
     if isinstance(a, Array) or isinstance(b, Array):
         return elementwise(lambda x, y: _scalar(operation, x, y), a, b)
     if is_number(a) and is_number(b):
@@ -65,7 +65,7 @@ def binary(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:  # noqa
 
 
 def described(value: Any) -> str:  # noqa: ANN401
-    """A value by its kind, for a message."""
+    """The kind of a value, in words for a message."""
     if is_number(value):
         return "a number"
     names: dict[Any, str] = {
@@ -82,7 +82,7 @@ def described(value: Any) -> str:  # noqa: ANN401
 
 
 def elementwise(action: Callable[..., Any], *given: Any) -> Any:  # noqa: ANN401
-    """An action on numbers, cell by cell; a number again where there is no array."""
+    """Apply an operation to numbers cell by cell; a plain number if there is no array."""
     sources = [
         x.cells
         if isinstance(x, Array)
@@ -109,7 +109,7 @@ def elementwise(action: Callable[..., Any], *given: Any) -> Any:  # noqa: ANN401
 
 
 def _sample(value: Any) -> Any:  # noqa: ANN401
-    """1, of the kind of a number or of an array: an array without cells has a kind as well."""
+    """The number 1 in the type of a number or array, so that empty arrays have a type too."""
     kind = value.kind if isinstance(value, Array) else kind_of(value)
     if kind not in _SAMPLES:
         raise refuse("it computes with an empty array of an unknown type")
@@ -164,7 +164,7 @@ def compare(
     *,
     close: bool = False,
 ) -> Any:  # noqa: ANN401
-    """a < b and its kin; an array of truth values where one is an array.
+    """a < b and the like; an array of truth values if one side is an array.
 
     With `close`, exact constants may be so near that floats compare them otherwise.
     """
@@ -202,20 +202,20 @@ def _compared(
 
 
 def _apart(a: Any, b: Any) -> bool:  # noqa: ANN401
-    """Whether constants, one of them known exactly, are so far apart that floats tell them."""
+    """Whether two constants, one of them exact, are so far apart that floats compare them right."""
     exact = isinstance(a, Symbolic) or isinstance(b, Symbolic)
     one, other = (number(x) if exact else None for x in (a, b))
     return one is None or other is None or not one.is_close(other)
 
 
 def _beyond(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:  # noqa: ANN401
-    """A comparison with infinity, beside which all data and noise are as 0 is."""
+    """A comparison with infinity, which all data and noise are below."""
     left, right = (0.0 if isinstance(x, (Symbolic, Uniform)) else x for x in (a, b))
     return bool(operation(left, right))
 
 
 def _in_order(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:  # noqa: ANN401
-    """As Python compares lists: at the first place where they differ."""
+    """Compare lists as Python does: at the first place where they differ."""
     for x, y in zip(a, b, strict=False):
         if not equal(x, y):
             return bool(compare(operation, x, y))
@@ -223,7 +223,7 @@ def _in_order(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:  # 
 
 
 def equal(a: Any, b: Any) -> bool:  # noqa: ANN401
-    """a == b, where that is a truth value."""
+    """a == b, if the result is a truth value."""
     if a is None or b is None:
         return a is b
     if type(a) is str and type(b) is str:
@@ -234,7 +234,7 @@ def equal(a: Any, b: Any) -> bool:  # noqa: ANN401
 
 
 def truth(value: Any) -> bool:  # noqa: ANN401
-    """What `if` takes a value for."""
+    """The truth value that `if` uses."""
     if value is None or isinstance(value, (bool, *_PLAIN, str, list, tuple, dict, range)):
         return bool(value)
     if isinstance(value, Symbolic):
@@ -246,7 +246,7 @@ _PLAIN = (int, float, Fraction)
 
 
 def unary(node: ast.unaryop, value: Any) -> Any:  # noqa: ANN401
-    """−a, +a, not a; ~a of an array of truth values."""
+    """−a, +a and not a; ~a for an array of truth values."""
     if isinstance(node, ast.Not):
         return not truth(value)
     if isinstance(node, ast.Invert):

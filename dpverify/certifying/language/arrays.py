@@ -1,4 +1,4 @@
-"""Functions and methods of NumPy's arrays, on the values of the language."""
+"""Functions and methods of NumPy arrays, on the values of the language."""
 
 import math
 import operator
@@ -49,7 +49,7 @@ _MISSING: Any = object()
 
 
 def kind_named(value: Any) -> str | None:  # noqa: ANN401
-    """What `dtype` says."""
+    """The kind of number that a `dtype` names."""
     if value is None:
         return None
     if not isinstance(value, Type):
@@ -58,7 +58,7 @@ def kind_named(value: Any) -> str | None:  # noqa: ANN401
 
 
 def cast(array: Array, kind: str | None) -> Array:
-    """The same numbers as floats, as whole numbers or as truth values: a new array."""
+    """A new array with the numbers as floats, whole numbers or truth values."""
     if kind is None or kind == array.kind:
         return Array(array.cells.copy(), array.kind)
     if array.kind == "uniform":
@@ -84,7 +84,7 @@ def _as_array(value: Any, /, dtype: Any = None) -> Array:  # noqa: ANN401
 
 
 def shaped(value: Any) -> tuple[int, ...]:  # noqa: ANN401
-    """A shape: one length, or several."""
+    """A shape: one length or several."""
     parts = value if isinstance(value, (tuple, list)) else (value,)
     shape = tuple(map(whole, parts))
     if not shape or min(shape) < 0 or math.prod(shape) > MOST:
@@ -135,7 +135,7 @@ def as_given(value: Any) -> Array:  # noqa: ANN401
 
 
 def along(value: Any, axis: Any, action: Callable[[list[Any]], Any]) -> Any:  # noqa: ANN401
-    """One number of all cells, or of each line along an axis."""
+    """Reduce all cells to one number, or each line along an axis."""
     source = as_given(value)
     if axis is None:
         return action(list(source.cells.ravel()))
@@ -162,7 +162,7 @@ def np_sum(a: Any, /, axis: Any = None) -> Any:  # noqa: ANN401
 
 
 def _check_pairwise(cells: list[Any], least: int = 8) -> None:
-    """Of eight plain floats and more NumPy adds up halves, and rounds otherwise than one by one."""
+    """Raise where NumPy sums plain floats pairwise (from eight on) and so rounds differently."""
     plain = all(type(x) is float for x in cells)
     if plain and len(cells) >= least and not all(x.is_integer() for x in cells):
         raise refuse(f"it sums up {len(cells)} constants in an array, which floats may round")
@@ -179,7 +179,7 @@ def np_mean(a: Any, /, axis: Any = None) -> Any:  # noqa: ANN401
 
 
 def _running(empty: list[Any], cells: list[Any]) -> list[Any]:
-    """All sums of the first cells, which begin with a cell as NumPy's do: −0.0 stays −0.0."""
+    """Running sums; they start with the first cell, as in NumPy, so −0.0 stays −0.0."""
     plain = [int(x) if isinstance(x, bool) else x for x in cells]
     made = list(accumulate(plain, lambda a, b: binary(operator.add, a, b))) or empty
     if any(_is_negative_zero(x) for x in made):
@@ -192,7 +192,7 @@ def _is_negative_zero(value: Any) -> bool:  # noqa: ANN401
 
 
 def _with_signs(cells: list[Any]) -> list[Any]:
-    """Cells of which NumPy may choose any where 0.0 and −0.0 meet: then each zero may be either."""
+    """Cells where NumPy may return 0.0 or −0.0; such a zero may then be either."""
     run = current.get()
 
     def negative(value: Any) -> bool:  # noqa: ANN401
@@ -244,7 +244,7 @@ def np_cumsum(a: Any, /, axis: Any = None) -> Array:  # noqa: ANN401
 
 
 def np_clip(a: Any, a_min: Any = _MISSING, a_max: Any = _MISSING, **named: Any) -> Any:  # noqa: ANN401
-    """With a_min and a_max, each of which may be None; or with min, max, both or none."""
+    """np.clip with a_min and a_max, either of which may be None, or with min and max."""
     old = a_min is not _MISSING
     if old != (a_max is not _MISSING) or (named and old) or not named.keys() <= {"min", "max"}:
         raise refuse("np.clip is understood with values and two bounds only")
@@ -269,7 +269,7 @@ def _of_two(name: str) -> Callable[..., Any]:
 
 
 def _of_both(chosen: Any, a: Any, b: Any) -> Any:  # noqa: ANN401
-    """One of two numbers, of the type that NumPy has for both."""
+    """One of two numbers, in the type that NumPy gives both."""
     cells = np.empty(2, object)
     cells[:] = [a, b]
     kind = gathered(cells).kind
@@ -285,7 +285,7 @@ np_minimum, np_maximum = _of_two("min"), _of_two("max")
 
 
 def np_where(condition: Any, x: Any, y: Any, /) -> Any:  # noqa: ANN401
-    """np.where with three arguments: of one type, as all numbers of an array."""
+    """np.where with three arguments."""
 
     def one(chosen: Any, a: Any, b: Any) -> Any:  # noqa: ANN401
         if not isinstance(chosen, bool):
@@ -428,14 +428,14 @@ def _reshaped(own: Array, /, *shape: Any) -> Array:  # noqa: ANN401
 
 
 def _raveled(own: Array, /) -> Array:
-    """A view of what lies in one piece, else a copy: how parts of a table lie is not known."""
+    """All cells in one dimension, as a view; raise where NumPy might copy a writable array."""
     if own.cells.flags.writeable and (own.cells.ndim > 1 or own.cells.base is not None):
         raise refuse("it ravels a part of an array, or a table: use .flatten(), a copy")
     return Array(own.cells.ravel(), own.kind)
 
 
 def _check_shared(own: Array) -> None:
-    """Whether a table shares its numbers with its new shape depends on how it lies in memory."""
+    """Raise if it depends on the memory layout whether a reshaped table shares its numbers."""
     if own.cells.ndim > 1 and own.cells.flags.writeable:
         raise refuse("it gives a table that it may change another shape: use .flatten(), a copy")
 

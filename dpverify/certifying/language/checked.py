@@ -1,4 +1,4 @@
-"""Check a mechanism against the language before anything of it is computed.
+"""Check that a mechanism is in the language before any of it is computed.
 
 Its source, and that of the functions it calls, may only hold what is listed here; names from
 outside must be constants, functions in the language, or functions on the list of `functions`.
@@ -58,7 +58,7 @@ _FUNCTIONS = (type(len), type(np.sum), type(np.exp))
 
 @functools.lru_cache(maxsize=1024)
 def own_names(definition: Definition) -> frozenset[str]:
-    """The names that a function gives values to: its parameters, and what its body assigns."""
+    """The names local to a function: its parameters, and those that its body assigns."""
     given = definition.args
     found = {a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
     body = [definition.body] if isinstance(definition, ast.Lambda) else definition.body
@@ -75,12 +75,12 @@ def _assigned(node: ast.AST) -> set[str]:
 
 
 def target_names(generators: list[ast.comprehension]) -> frozenset[str]:
-    """The names of a comprehension's own."""
+    """The names that a comprehension binds."""
     return frozenset().union(*(_assigned(part.target) for part in generators))
 
 
 class Program:
-    """A mechanism in the language, with the values of all names that it has from outside."""
+    """A mechanism in the language, with the values of all outside names that it uses."""
 
     def __init__(self, mechanism: Callable[..., Any]) -> None:
         self.held: dict[int, Any] = {}  # lists from outside, which may not change
@@ -101,7 +101,7 @@ class Program:
 
     @property
     def digest(self) -> str:
-        """Of all that was read: the sources, their defaults, and the constants from outside."""
+        """A digest of all that was read: sources, defaults, and constants from outside."""
         made = [function for _, function in self._functions.values()]
         told = [
             (ast.unparse(f.definition), self._written(f.defaults), self._written(f.scope.names))
@@ -111,7 +111,7 @@ class Program:
         return hashlib.sha256(repr((told, given)).encode()).hexdigest()
 
     def _written(self, value: Any) -> Any:  # noqa: ANN401
-        """A value from outside as a text; a function by its place among those that were read."""
+        """A value from outside as a text; for a function, its position among those read."""
         match value:
             case Array():
                 return "array", value.kind, value.cells.shape, self._written(value.cells.tolist())
@@ -135,7 +135,7 @@ class Program:
         return frozen(lifted(value, symbols=False), self.held)
 
     def function(self, function: types.FunctionType) -> Function:
-        """A function in the language, after its source was checked."""
+        """A function in the language; its source is checked first."""
         if id(function) in self._functions:
             return self._functions[id(function)][1]
         definition = definition_of(function)
@@ -165,7 +165,7 @@ class Program:
             yield name, self.outside(value, place_of(function), name)
 
     def outside(self, value: Any, where: str, name: str) -> Any:  # noqa: ANN401
-        """What a name from outside stands for; raises on what the language has not."""
+        """The value of an outside name; raise if the language has no such value."""
         listed = known(value)
         if listed is not None:
             return listed
@@ -191,7 +191,7 @@ class Program:
 
 
 class _Reader:
-    """Checks one function, and finds the values of the names that it has from outside."""
+    """Checks one function, and finds the values of the outside names that it uses."""
 
     def __init__(self, program: Program, function: types.FunctionType, file: str) -> None:
         self.program, self.function, self.file = program, function, file
@@ -320,7 +320,7 @@ class _Reader:
         return self.outside[name]
 
     def _found(self, node: ast.AST, name: str) -> Any:  # noqa: ANN401
-        """The value of a name from outside: of the functions around, the module, or Python."""
+        """The value of an outside name, from enclosing functions, the module or Python."""
         cells = dict(
             zip(self.function.__code__.co_freevars, self.function.__closure__ or (), strict=True)
         )
@@ -345,7 +345,7 @@ class _Reader:
         self._node(node.value, around)
 
     def _of_module(self, node: ast.Attribute, space: Namespace) -> None:
-        """A name of a module: what it stands for is kept under both names."""
+        """The value of a module's name, stored under both names."""
         written = f"{node.value.id}.{node.attr}"  # type: ignore[attr-defined]
         if written in self.outside:
             return

@@ -1,4 +1,4 @@
-"""The functions, methods and draws of the language, on its own values.
+"""The functions, methods and random draws of the language, on its values.
 
 A function is known by being the very object that Python or NumPy has under its name. What one of
 them does not do here, with the arguments that it is given, is refused.
@@ -47,7 +47,7 @@ NAMED = {
 
 
 def known(value: Any) -> Known | Type | None:  # noqa: ANN401
-    """A function of Python's or NumPy's, if it is on the list."""
+    """The language's version of a Python or NumPy function, if it has one."""
     function, found = _BY_IDENTITY.get(id(value), (None, None))
     return found if function is value else None
 
@@ -82,7 +82,7 @@ def _append(own: Any, value: Any, /) -> None:  # noqa: ANN401
 
 
 def _extend(own: list[Any], values: Any, /) -> None:  # noqa: ANN401
-    """A list or a tuple at once; all else one by one, as it may ask for the list meanwhile."""
+    """list.extend: lists and tuples at once, others item by item, as they may read the list."""
     if type(values) in {list, tuple}:
         values = iter(list(values))  # itself, perhaps
     for value in items(values):
@@ -109,7 +109,7 @@ def _reverse(own: list[Any], /) -> None:
 
 
 def _sort(calls: Caller, own: list[Any], /, *, key: Any = None, reverse: Any = False) -> None:  # noqa: ANN401
-    """While it is sorted, a list is empty for all who look at it."""
+    """list.sort; during the sort the list looks empty, as in Python."""
     found = own.copy()
     own.clear()
     made = in_order(calls, found, key=key, reverse=reverse)
@@ -136,7 +136,7 @@ def method(
     name: str,
     held: dict[int, Any],
 ) -> tuple[Callable[..., Any], bool]:
-    """A method of a value, and whether it takes the interpreter that calls functions first."""
+    """A method of a value, and whether it takes the interpreter as its first argument."""
     if isinstance(own, SymbolicGenerator):
         if name in DRAWS:
             return functools.partial(_drawn, name), False
@@ -192,7 +192,7 @@ def _received(found: Any) -> Any:  # noqa: ANN401
 
 
 def _handed(name: str, value: Any) -> Any:  # noqa: ANN401
-    """An argument of a draw, as the generator takes it."""
+    """An argument of a draw, in the form that the generator takes."""
     if name == "size":
         if value is not None and 0 in shaped(value):
             raise refuse("it makes no draws, with parameters that are looked at all the same")
@@ -235,7 +235,7 @@ def _signature(function: Any) -> inspect.Signature:  # noqa: ANN401
 
 
 def called(name: str, function: Any, given: list[Any], named: dict[str, Any]) -> Any:  # noqa: ANN401
-    """Call a function of the list, if it takes such arguments."""
+    """Call a function of the language, if it takes such arguments."""
     try:
         _signature(function).bind(*given, **named)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Compute what a mechanism does, step by step, on symbols: an interpreter of the language.
+"""Interpreter: runs a mechanism of the language step by step, on symbols.
 
 Everything is computed in the order in which Python does, since the order of draws is part of what a
 mechanism is. Each value is one of `values`; what an operation gives is said by `arithmetic` and
@@ -48,7 +48,7 @@ _BREAK, _CONTINUE = "break", "continue"
 
 
 class Returned:
-    """The end of a function: what it returns."""
+    """The end of a function call, with the returned value."""
 
     __slots__ = ("value",)
 
@@ -71,7 +71,7 @@ class Interpreter:
         self.file = program.main.file
 
     def call(self, data: Any, rng: Any, *more: Any) -> Any:  # noqa: ANN401
-        """What the mechanism returns."""
+        """Run the mechanism and return its output."""
         self._at(self.program.main.definition)
         own = frozen(lifted(data), self.held)
         given = [*self.program.given, own, rng, *more]
@@ -85,7 +85,7 @@ class Interpreter:
     # Calls.
 
     def apply(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:  # noqa: ANN401
-        """Call a function of the language, or of the list."""
+        """Call a user's function or a built-in one of the language."""
         if isinstance(function, (Known, Type)):
             if id(function.call) in _CALLERS:
                 given = [self.calls, *given]
@@ -125,7 +125,7 @@ class Interpreter:
     # Statements: each gives None, or how it ends the block.
 
     def block(self, body: list[ast.stmt], scope: Scope) -> Any:  # noqa: ANN401
-        """Run statements: None at the end of them, else what ended them before."""
+        """Run statements; return None at their end, or what ended them earlier."""
         for statement in body:
             end = self.statement(statement, scope)
             if end is not None:
@@ -204,7 +204,7 @@ class Interpreter:
     # Targets.
 
     def store(self, target: Any, value: Any, scope: Scope) -> None:  # noqa: ANN401
-        """Give a value to a name, to several, or put it into a list or an array."""
+        """Assign to a name, to several, or to a place in a list or array."""
         match target:
             case ast.Name(id=name):
                 scope.names[name] = value
@@ -266,7 +266,7 @@ class Interpreter:
             raise refuse("it stores into something that is not in the language")
 
     def _in_place(self, op: ast.operator, own: Any, value: Any, node: ast.AST) -> Any:  # noqa: ANN401
-        """`own op= value`: a list or an array changes itself, whoever else holds it."""
+        """`own op= value`; lists and arrays change in place, for all who hold them."""
         self._at(node)
         if type(own) is list:
             if not isinstance(op, ast.Add):
@@ -288,13 +288,13 @@ class Interpreter:
     # Expressions.
 
     def test(self, node: ast.expr, scope: Scope) -> bool:
-        """What `if` finds."""
+        """The truth value of an `if` condition."""
         found = self.value(node, scope)
         self._at(node)
         return truth(found)
 
     def value(self, node: Any, scope: Scope) -> Any:  # noqa: ANN401
-        """What an expression gives."""
+        """The value of an expression."""
         self._step(node)
         return _EXPRESSIONS[type(node)](self, node, scope)
 
@@ -318,7 +318,7 @@ class Interpreter:
         return unary(node.op, found)
 
     def _both(self, node: Any, scope: Scope) -> Any:  # noqa: ANN401
-        """`and` and `or` give the operand that decided."""
+        """`and` and `or`: the operand that decides, as in Python."""
         wanted = isinstance(node.op, ast.Or)
         for part in node.values[:-1]:
             found = self.value(part, scope)
@@ -388,7 +388,7 @@ class Interpreter:
         scope: Scope,
         made: Callable[[Scope], Any],
     ) -> Iterator[Any]:
-        """The values of a comprehension, one by one; its first loop is over a value of outside."""
+        """The values of a comprehension one by one; its first iterable is evaluated outside."""
         first = items(self.value(node.generators[0].iter, scope))
         inner = Scope(target_names(node.generators), scope)
         file = self.file
@@ -452,7 +452,7 @@ class Interpreter:
 
     @staticmethod
     def _of_module(node: ast.Attribute, scope: Scope) -> Any:  # noqa: ANN401
-        """What a name of a module stands for; None for an attribute of a value."""
+        """The value of a module's name; None for an attribute of another value."""
         if not isinstance(node.value, ast.Name):
             return None
         inner: Scope | None = scope
@@ -505,7 +505,7 @@ class Interpreter:
         return self.value(node, scope)
 
     def _taken(self, own: Any, index: Any) -> Any:  # noqa: ANN401
-        """own[index]."""
+        """The item own[index]."""
         if type(own) is dict:
             key = _key(index)
             if key not in own:
@@ -526,7 +526,7 @@ class Interpreter:
 
     @staticmethod
     def _array_index(own: Array, index: Any) -> Any:  # noqa: ANN401
-        """As NumPy takes it: numbers and slices make views, lists and arrays make copies."""
+        """Index an array as NumPy does: numbers and slices give views, lists and arrays copies."""
         if isinstance(index, tuple):
             return tuple(part if isinstance(part, slice) else whole(part) for part in index)
         if isinstance(index, slice):

@@ -1,4 +1,4 @@
-"""Python's own functions and those of `math`, on the values of the language."""
+"""Python's built-in functions and those of `math`, on the values of the language."""
 
 import builtins
 import functools
@@ -32,7 +32,7 @@ from dpverify.certifying.symbolic.symbols import Symbolic, number, refuse
 
 
 class Type:
-    """float, int or bool: it can be called, and says what an array holds."""
+    """float, int or bool: a callable type, which also names what an array holds."""
 
     def __init__(self, kind: str, call: Callable[..., Any]) -> None:
         self.name = self.kind = kind
@@ -40,7 +40,7 @@ class Type:
 
 
 class Caller:
-    """Calls a function of the language that was handed over, as `key`: the interpreter does."""
+    """Calls a function of the language that was passed as an argument such as `key`."""
 
     def __init__(self, call: Callable[[Any, list[Any]], Any]) -> None:
         self.call = call
@@ -58,7 +58,7 @@ _VIEWS = (type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items()))
 
 
 def items(value: Any) -> Iterator[Any]:  # noqa: ANN401
-    """What a loop over a value goes through."""
+    """The items that a loop over a value goes through."""
     if isinstance(value, (list, tuple, range, dict, Array, Iterator, *_VIEWS)):
         return iter(value)
     raise refuse(f"it goes through {described(value)}")
@@ -83,7 +83,7 @@ def length(value: Any) -> int:  # noqa: ANN401
 
 
 def total(values: Any, /, start: Any = 0) -> Any:  # noqa: ANN401
-    """Plain floats by Python's own sum, which rounds in its own way."""
+    """The sum; plain floats are added by Python's own `sum`, which rounds in its own way."""
     if not is_number(start) or isinstance(start, bool):
         raise refuse("it sums up something other than numbers")
     found = listed(values)
@@ -93,7 +93,7 @@ def total(values: Any, /, start: Any = 0) -> Any:  # noqa: ANN401
 
 
 def extreme(name: str) -> Callable[..., Any]:
-    """`min` and `max`: the first of the best. Where releases are sought, data are clamped."""
+    """`min` and `max`: the first of the best items. For sums of releases, data are clamped."""
     better = operator.lt if name == "min" else operator.gt
 
     def choose(calls: Caller, *given: Any, key: Any = None, default: Any = _NOTHING) -> Any:  # noqa: ANN401
@@ -120,7 +120,7 @@ _NOTHING: Any = object()
 
 
 def sole(value: Any) -> bool:  # noqa: ANN401
-    """A comparison that must be a truth value."""
+    """A comparison, which must give a single truth value."""
     if not isinstance(value, bool):
         raise refuse("it takes an array of comparisons for a truth value")
     return value
@@ -143,7 +143,7 @@ def _clamped(run: Any, operation: str, a: Any, b: Any) -> Any:  # noqa: ANN401
 
 
 class Ranked:
-    """An item of a list that is sorted."""
+    """An item in a list being sorted."""
 
     __slots__ = ("item", "rank", "tied")
 
@@ -159,7 +159,7 @@ class Ranked:
 
 
 def _may_tie(a: Any, b: Any) -> bool:  # noqa: ANN401
-    """Whether two numbers are equal, with a probability that is not 0."""
+    """Whether two numbers are equal with positive probability."""
     run, one, other = current.get(), number(a), number(b)
     if run is not None and one is not None and other is not None:
         return not run.has_density(one.plus(-other)) and equal(a, b)
@@ -266,7 +266,7 @@ def _tuple(value: Any = (), /) -> tuple[Any, ...]:  # noqa: ANN401
 def of_number(  # noqa: C901  # cases
     name: str, plain: Callable[[float], float], *, whole_result: bool = False, cells: bool = False
 ) -> Any:  # noqa: ANN401
-    """A function that is exact on symbols where they know it, and computed on plain numbers."""
+    """A function that symbols know exactly, if they do; computed on plain numbers."""
 
     def apply(value: Any, /) -> Any:  # noqa: ANN401
         if isinstance(value, (Array, list, tuple)):
@@ -299,7 +299,7 @@ _ROUNDING = {"floor", "ceil", "rint"}  # whole numbers stay what they are in som
 
 
 def _exponential(value: float) -> Symbolic | None:
-    """e to a power, where it can be exact."""
+    """e to a power, exactly where possible."""
     run = current.get()
     before = None if run is None else run.failure
     try:

@@ -1,4 +1,4 @@
-"""The source of a function: the very text that its code was compiled from."""
+"""The source text from which a function was compiled."""
 
 import ast
 import linecache
@@ -15,7 +15,7 @@ Definition: TypeAlias = ast.FunctionDef | ast.Lambda
 
 
 def definition_of(function: types.FunctionType) -> Definition:
-    """The definition that a function was compiled from; raises unless it is that very code."""
+    """The definition from which a function was compiled; raise if the text has changed."""
     code = function.__code__
     linecache.checkcache(code.co_filename)
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
@@ -30,7 +30,7 @@ def definition_of(function: types.FunctionType) -> Definition:
 
 
 def place_of(function: types.FunctionType) -> str:
-    """Where a function begins, as file:line."""
+    """The place where a function begins, as file:line."""
     code = function.__code__
     return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
 

@@ -1,4 +1,4 @@
-"""The values that the language knows: numbers, truth values, texts, None, lists, arrays, functions.
+"""Values of the language: numbers, truth values, texts, None, lists, arrays, functions.
 
 A number is an int, a float or a Fraction of Python's, or a symbol. NumPy's numbers become Python's:
 nothing in the language can tell them apart, and whole ones are kept within 64 bits. An array keeps
@@ -25,7 +25,7 @@ _DEEPEST = 50
 
 @dataclass(eq=False, slots=True)
 class Array:
-    """An array of one dimension or more.
+    """An array with at least one dimension.
 
     `kind` is what its cells are: "float", "int", "bool" or "uniform"; None where a run does not
     tell whether they are whole numbers or floats.
@@ -41,11 +41,11 @@ class Array:
         return (self.part(cell) for cell in self.cells)
 
     def part(self, found: Any) -> Any:  # noqa: ANN401
-        """A cell, or a view of some."""
+        """A cell, or a view of some cells."""
         return Array(found, self.kind) if isinstance(found, np.ndarray) else found
 
     def store(self, index: Any, value: Any) -> None:  # noqa: ANN401
-        """Put a number or the numbers of an array into some cells."""
+        """Store a number, or the numbers of an array, into some cells."""
         if not self.cells.flags.writeable:
             raise refuse("it changes its data, or a constant from outside")
         if isinstance(value, (list, tuple)):
@@ -65,7 +65,7 @@ class Array:
 
 @dataclass(eq=False, slots=True)
 class Grown:
-    """A list of unknown length, of which only what was added since is known."""
+    """A list of unknown length, of which only the latest additions are known."""
 
     token: str
     added: list[Any] = field(default_factory=list)
@@ -74,13 +74,13 @@ class Grown:
         self.added.append(value)
 
     def longer(self, more: list[Any]) -> "Grown":
-        """The list and more, as a new one."""
+        """A new list with more items at its end."""
         return Grown(self.token, [*self.added, *more])
 
 
 @dataclass(eq=False, slots=True)
 class Function:
-    """A function in the language, with the names around it."""
+    """A function of the language, with the names around it."""
 
     name: str
     definition: ast.FunctionDef | ast.Lambda
@@ -91,7 +91,7 @@ class Function:
 
 @dataclass(eq=False, slots=True)
 class Applied:
-    """A `functools.partial` of a function: some of its arguments are given."""
+    """A `functools.partial`: a function with some of its arguments given."""
 
     function: "Function"
     given: list[Any]
@@ -100,7 +100,7 @@ class Applied:
 
 @dataclass(eq=False, slots=True)
 class Known:
-    """A function of Python's or NumPy's that is on the list."""
+    """A Python or NumPy function that the language has."""
 
     name: str
     call: Callable[..., Any]
@@ -108,14 +108,14 @@ class Known:
 
 @dataclass(eq=False, slots=True)
 class Namespace:
-    """A module: only a name of it can be used."""
+    """A module, of which only attributes can be used."""
 
     names: dict[str, Any]
 
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """The names of one call, or of one comprehension, within those around it."""
+    """The names of one call or comprehension, within those of its surroundings."""
 
     own: frozenset[str]
     parent: "Scope | None" = None
@@ -139,7 +139,7 @@ def boxed(value: Any) -> Any:  # noqa: ANN401
 
 
 def is_number(value: Any) -> bool:  # noqa: ANN401
-    """Whether a value is a number or a truth value, which is one too."""
+    """Whether a value is a number or a truth value, which counts as one."""
     return isinstance(value, NUMBERS)
 
 
@@ -156,7 +156,7 @@ def kind_of(value: Any) -> str | None:  # noqa: ANN401
 
 
 def _stored(value: Any, kind: str | None) -> Any:  # noqa: ANN401
-    """A number as a cell of an array that is there already."""
+    """A number converted to the type of an existing array."""
     own = kind_of(value)
     if own == kind:
         return value
@@ -172,7 +172,7 @@ def _as_float(value: Any) -> Any:  # noqa: ANN401
 
 
 def gathered(cells: Any) -> Array:  # noqa: ANN401
-    """An array of numbers, all of which become of one kind, as NumPy makes them."""
+    """An array of numbers, converted to one type as NumPy does."""
     kinds = {kind_of(x) for x in cells.ravel()}
     if len(kinds) <= 1:
         return Array(cells, next(iter(kinds), "float"))
@@ -193,7 +193,7 @@ def gathered(cells: Any) -> Array:  # noqa: ANN401
 
 
 def as_array(value: Any) -> Array:  # noqa: ANN401
-    """What `np.array` makes of lists and arrays: a new one."""
+    """What `np.array` makes of lists and arrays: a new array."""
     if isinstance(value, Array):
         return Array(value.cells.copy(), value.kind)
     if isinstance(value, range):
@@ -215,7 +215,7 @@ def as_array(value: Any) -> Array:  # noqa: ANN401
 
 
 def whole(value: Any) -> int:  # noqa: ANN401
-    """A plain whole number: a length or an index."""
+    """A plain whole number, for a length or an index."""
     if isinstance(value, Symbolic) and value.kind == "int":
         value = value.__index__()
     if type(value) is not int:
@@ -224,7 +224,7 @@ def whole(value: Any) -> int:  # noqa: ANN401
 
 
 def checked(value: Any) -> Any:  # noqa: ANN401
-    """A plain number that was computed, if neither Python nor NumPy would make another of it."""
+    """A computed plain number; raise if it is infinite, undefined, or whole beyond 2^53."""
     if type(value) is int and not -_LARGEST < value < _LARGEST:
         raise refuse("its whole numbers are too large: beyond 2^53")
     if type(value) is float and not np.isfinite(value):
@@ -235,7 +235,7 @@ def checked(value: Any) -> Any:  # noqa: ANN401
 
 
 def lifted(value: Any, *, symbols: bool = True) -> Any:  # noqa: ANN401
-    """A value of Python's or NumPy's as one of the language; raises on all others.
+    """A Python or NumPy value as a value of the language; raise for all others.
 
     Types are compared by identity: a class may say of itself that it equals any other.
     """
@@ -277,7 +277,7 @@ def _lifted_array(value: Any) -> Array:  # noqa: ANN401
 
 
 def frozen(value: Any, held: dict[int, Any]) -> Any:  # noqa: ANN401
-    """A value that may not be stored into: its lists are noted, its arrays can only be read."""
+    """A read-only value: its lists are noted, and its arrays cannot be written."""
     if isinstance(value, Array):
         value.cells.flags.writeable = False
     elif isinstance(value, (list, dict)):
@@ -289,7 +289,7 @@ def frozen(value: Any, held: dict[int, Any]) -> Any:  # noqa: ANN401
 
 
 def as_python(value: Any, deep: int = 0) -> Any:  # noqa: ANN401
-    """A value of the language as Python and NumPy have it; arrays of symbols are of objects."""
+    """A value of the language as a Python or NumPy value; arrays of symbols hold objects."""
     if deep > _DEEPEST:
         raise refuse(f"it returns lists within lists, more than {_DEEPEST} deep")
     if isinstance(value, Array):

@@ -1,1 +1,1 @@
-"""The search for proofs and counterexamples; nothing here is trusted, the checker is."""
+"""The search for proofs and counterexamples; only the checker's answer is trusted."""

@@ -1,4 +1,4 @@
-"""Find translations of the noise that give the same output on a neighbor, at a cost of at most ε.
+"""Find shifts of the noise that give a neighbor the same output at a cost of at most ε.
 
 For each output, or each path, a translation is sought that is affine in how the neighbors differ.
 Candidates come from linear constraints at sampled differences: no margin of a comparison that the
@@ -28,7 +28,7 @@ _MOST_CASES = 600
 
 @dataclass(frozen=True)
 class PricedCase(NeighborCase):
-    """Neighbors, the laws of the noises, what a translation by 1 costs, and what it may cost."""
+    """Two neighbors, the laws of the noise, the cost of a shift by 1, and the most it may be."""
 
     laws: dict[str, Any]
     rates: dict[str, Fraction]
@@ -37,7 +37,7 @@ class PricedCase(NeighborCase):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One path on the left: its facts, the same comparisons on the right, its draws and output."""
+    """One path on the left: its facts, the same comparisons on the right, draws and output."""
 
     index: int
     tests: tuple[Fact, ...]
@@ -53,13 +53,13 @@ class Way:
 
 
 class Settled:
-    """Which comparisons of data alone are settled by the facts of a case."""
+    """Knows which comparisons of data are already decided by the facts of a case."""
 
     def __init__(self, facts: list[Fact], goal: PricedCase, contradictions: Contradictions) -> None:
         self._facts, self._goal, self._ask = facts, goal, contradictions
 
     def pruned(self, tree: Any, values: dict[str, Form]) -> Any:  # noqa: ANN401
-        """The tree without them."""
+        """The tree without comparisons that are already decided."""
         if "output" in tree:
             return tree
         if "draw" in tree:
@@ -75,7 +75,7 @@ class Settled:
 
 
 class _Escaped(Exception):
-    """The neighbor's run can reach another output, at this leaf."""
+    """Raised if the neighbor's run can reach another output, at this leaf."""
 
     def __init__(self, address: tuple[Any, ...]) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class _Escaped(Exception):
 
 
 def align(read: dict[str, Any]) -> list[Any]:
-    """The proof of a certificate by alignment; raises with what is missing."""
+    """An alignment proof for a certificate; raise with what is missing."""
     search, laws = _Search(), read["laws"]
     if any(law["kind"] == "gaussian" for law in laws.values()):
         raise NotUnderstood("Gaussian noise has no translation of bounded cost")
@@ -110,7 +110,7 @@ class _Search:
         self.cases = 0
 
     def case(self, facts: list[Fact], goal: PricedCase, done: list[Form]) -> Any:  # noqa: ANN401
-        """Groups of translated paths; or the same for both sides of a split."""
+        """Groups of shifted paths, or the same for both sides of a split."""
         self.cases += 1
         if self.cases > _MOST_CASES:
             raise NotUnderstood("the proof needs too many cases")
@@ -130,7 +130,7 @@ class _Search:
         return {"split": form_as_texts(split), "yes": yes, "no": no}
 
     def _split(self, facts: list[Fact], goal: PricedCase, done: list[Form]) -> Form | None:
-        """A comparison of data alone that is still open, or else the sign of a move."""
+        """The next split: an undecided comparison of data, or else the sign of a move."""
         noise = set(goal.laws)
         tests: list[Form] = []
         for tree, values in zip(goal.trees, goal.maps, strict=True):
@@ -173,7 +173,7 @@ class _Search:
         return groups
 
     def _implied(self, ways: list[Way], facts: list[Fact]) -> list[tuple[Form, Form]]:
-        """Comparisons that hold on all of these paths, on the left and on the right."""
+        """Comparisons that hold on all these paths, on the left and on the right."""
         candidates = {json.dumps(form_as_texts(p[0])): p for way in ways for p in way.pairs}
         kept = []
         for key, (mine, other) in candidates.items():
@@ -189,7 +189,7 @@ class _Search:
     def _group(
         self, ways: list[Way], facts: list[Fact], goal: PricedCase, pairs: list[tuple[Form, Form]]
     ) -> Any | None:  # noqa: ANN401
-        """A translation of these paths with its evidence; None if none is found."""
+        """A shift for these paths, with its evidence; None if none is found."""
         wanted = list(pairs)
         for _ in range(_ROUNDS):
             try:
@@ -214,7 +214,7 @@ class _Search:
     def _priced(
         self, shift: Shift, bounds: Shift, facts: list[Fact], goal: PricedCase
     ) -> dict[str, Any]:
-        """A translation, how far each noise goes at most, and why that costs ε at most."""
+        """A shift, how far each noise moves at most, and why the cost is at most ε."""
         shown, left = {}, plus({}, {"": goal.epsilon})
         for name, s in shift.items():
             down = plus({}, s, -_ONE)
@@ -232,7 +232,7 @@ class _Search:
         }
 
     def _never(self, facts: list[Fact], a: Form) -> dict[str, str] | None:
-        """Why a form is never > 0."""
+        """The evidence that a form is never > 0."""
         return self.contradictions.multipliers([*facts, (a, True)])
 
     def _walk(self, way: Way, shift: Shift, facts: list[Fact], goal: PricedCase) -> Any:  # noqa: ANN401
@@ -278,7 +278,7 @@ class _Search:
 
 
 class _Synthesis:
-    """One linear program for a translation: what must hold for all data holds by multipliers.
+    """The linear program for a shift; facts that must hold for all data hold by multipliers.
 
     An affine form is ≥ 0 wherever the facts are if it is a sum of facts with multipliers λ ≥ 0 and
     of a constant ≥ 0. [Farkas] The coefficients of the translation and the λ are the unknowns.
@@ -359,7 +359,7 @@ class _Synthesis:
         return made
 
     def _nonnegative(self, wanted: dict[str, Any]) -> None:
-        """Demand that a form is ≥ 0 wherever the facts are."""
+        """Require that a form is ≥ 0 wherever the facts hold."""
         z3 = self._z3
         self._count += 1
         factors = [z3.Real(f"m {self._count} {i}") for i in range(len(self._facts))]
@@ -376,7 +376,7 @@ class _Synthesis:
             self._ask.add(have == total if key else have >= total)
 
     def solved(self) -> tuple[Shift, Shift]:
-        """The translation of each noise that moves, and a bound of its length."""
+        """The shift of each noise that moves, and a bound on its size."""
         z3 = self._z3
         if self._ask.check() != z3.sat:
             raise NotUnderstood("no translation keeps the margins at this cost")
@@ -386,7 +386,7 @@ class _Synthesis:
 
 
 def _ways(goal: PricedCase, settled: Settled) -> list[Way]:
-    """The paths on the left, in the order of the checker, each with its twin on the right.
+    """The paths on the left, in the checker's order, each with its counterpart on the right.
 
     The twin makes the same decisions wherever noise comes in; comparisons of data alone are no
     decisions: they are settled by the case.
@@ -440,7 +440,7 @@ def _paired(  # noqa: PLR0917, PLR0913
 
 
 def _diverging(ways: list[Way], address: tuple[Any, ...]) -> tuple[Form, Form] | None:
-    """The comparison at which the neighbor's run left the path that it began with."""
+    """The comparison at which the neighbor's run left the path."""
     best: tuple[int, tuple[Form, Form]] | None = None
     for way in ways:
         tests = 0

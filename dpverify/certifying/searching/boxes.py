@@ -1,4 +1,4 @@
-"""How to cut a polyhedron of noise into boxes, for the checker: see `checking.masses`.
+"""Cut a polyhedron of noise into boxes, for the checker (see `checking.masses`).
 
 Noises are put into coordinates one by one, those that few others bound first. Where it is open
 which of two bounds is the tighter one, or which sign a noise has, a split decides. Of two ends one
@@ -24,7 +24,7 @@ _MOST_ROOTS, _FLAT = 4, 1e-12
 
 
 class _Open(Exception):
-    """What must be decided first: a form to split at."""
+    """Raised with a form whose sign must be decided by a split before going on."""
 
     def __init__(self, test: Form) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class _Open(Exception):
 
 
 class _Drop(Exception):
-    """A fact that is in the way."""
+    """Raised with a fact that must be removed before going on."""
 
     def __init__(self, fact: Fact) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class _Drop(Exception):
 
 
 class BoxRecipes:
-    """Recipes under given laws, each made once."""
+    """Recipes for probabilities under given laws, each computed once."""
 
     def __init__(self, laws: dict[str, Any], unit: ClaimUnit) -> None:
         self._masses, self._laws = BoxMasses(laws, unit), laws
@@ -50,7 +50,7 @@ class BoxRecipes:
         self._steps, self._last = 0, ""
 
     def recipe(self, facts: list[Fact]) -> How:
-        """How the checker may compute the probability of the facts."""
+        """A recipe by which the checker can compute the probability of the facts."""
         key = json.dumps([[sorted((n, str(c)) for n, c in f.items()), s] for f, s in facts])
         if key not in self._known:
             self._known[key] = self._new(facts)
@@ -73,7 +73,7 @@ class BoxRecipes:
         return how | ({"differences": merged} if merged else {})
 
     def _needed(self, facts: list[Fact]) -> How:
-        """Drop what follows from other facts; then cut, with one or the other noise as the last."""
+        """Remove facts that follow from others, then cut, trying noises as the last coordinate."""
         never = contradiction(facts)
         if never is not None:
             return {"impossible": never}
@@ -127,7 +127,7 @@ class BoxRecipes:
         return tight(fact, self._masses.whole)
 
     def _implied(self, facts: list[Fact], a: Form) -> bool:
-        """Whether a form is ≥ 0 wherever the facts are."""
+        """Whether a form is ≥ 0 wherever the facts hold."""
         wanted, _ = self._tight((a, False))
         rest, low = _halves(wanted)
         if not rest:
@@ -137,7 +137,7 @@ class BoxRecipes:
         return contradiction([*facts, negated(wanted, self._masses.whole)]) is not None
 
     def _decided(self, facts: list[Fact], a: Form) -> bool:
-        """Whether a form is ≥ 0, or else ≤ 0; raises `_Open` if that depends."""
+        """Whether a form is ≥ 0 or ≤ 0 under the facts; raise `_Open` if neither is known."""
         if self._implied(facts, a):
             return True
         if self._implied(facts, plus({}, a, -_ONE)):
@@ -145,7 +145,7 @@ class BoxRecipes:
         raise _Open(a)
 
     def _box(self, facts: list[Fact]) -> list[Any]:
-        """Noises in order, each with the indices of the facts at its ends."""
+        """The noises in order, each with the indices of the facts that bound it."""
         live, todo = list(facts), {n for f, _ in facts for n in f if n}
         rates, order = dict.fromkeys(todo, 0.0), list[Any]()
         while todo:
@@ -173,7 +173,7 @@ class BoxRecipes:
         return order
 
     def _tightest(self, known: list[Fact], live: list[Fact], name: str, side: int) -> Fact | None:
-        """The bound of a noise on one side."""
+        """The tightest bound of a noise on one side."""
         best: Fact | None = None
         for fact in live:
             if fact[0].get(name, _ZERO) * side > 0:
@@ -187,7 +187,7 @@ class BoxRecipes:
     def _sign(
         self, facts: list[Fact], live: list[Fact], name: str, low: Fact | None, high: Fact | None
     ) -> int:
-        """Of a noise on all of the facts; two-sided noise with one bound is cut where that is 0."""
+        """The sign of a noise under the facts; two-sided noise with one bound is cut at 0."""
         if self._masses.kinds[name] in LOWEST:
             return 1
         for sign in (1, -1):
@@ -206,7 +206,7 @@ class BoxRecipes:
 
 
 def _leaf(live: list[Fact], todo: set[str]) -> str:
-    """A noise that the fewest others bound, of these the one with the fewest bounds."""
+    """The noise that the fewest others bound; among these, the one with the fewest bounds."""
 
     def bounds(name: str) -> tuple[int, int]:
         own = [set(f) - {""} for f, _ in live if name in f]
@@ -216,7 +216,7 @@ def _leaf(live: list[Fact], todo: set[str]) -> str:
 
 
 def _drop(live: list[Fact], name: str, rate: float, low: Fact, high: Fact) -> None:
-    """Ask to be rid of one end, of facts that follow from it first."""
+    """Ask to remove one bound, preferably a fact that follows from the others."""
     if abs(rate) < _FLAT:
         raise NotUnderstood("a noise has a constant density between two others")
     side, end = (-1, high) if rate < 0 else (1, low)
@@ -225,18 +225,18 @@ def _drop(live: list[Fact], name: str, rate: float, low: Fact, high: Fact) -> No
 
 
 def _end(fact: Fact, name: str) -> Form:
-    """The bound of a noise in a fact: a form in the others."""
+    """The bound of a noise that a fact gives: a form in the other symbols."""
     rest = {n: c for n, c in fact[0].items() if n != name}
     return plus({}, rest, -1 / fact[0][name])
 
 
 def _halves(a: Form) -> tuple[Form, Fraction]:
-    """What a form has of symbols, and its constant."""
+    """The symbolic part of a form, and its constant."""
     return {n: c for n, c in a.items() if n}, a.get("", _ZERO)
 
 
 def _log(q: Quotient, unit: ClaimUnit) -> float:
-    """ln q, at ε = 1 if it is for every ε."""
+    """ln q; at ε = 1 in a claim for every ε."""
     u = math.log(unit.ratio) if unit.kind == "log" else 1.0
 
     def value(poly: Any) -> float:  # noqa: ANN401
@@ -246,7 +246,7 @@ def _log(q: Quotient, unit: ClaimUnit) -> float:
 
 
 def _components(facts: list[Fact]) -> list[set[str]]:
-    """Noises that facts connect."""
+    """Groups of noises that facts connect."""
     groups: list[set[str]] = []
     for fact, _ in facts:
         names = {n for n in fact if n}
@@ -260,7 +260,7 @@ Row: TypeAlias = tuple[Form, bool, dict[int, Fraction]]
 
 
 def contradiction(facts: list[Fact]) -> dict[str, str] | None:
-    """Multipliers by which facts contradict each other; None if none are found. [Motzkin]"""
+    """Multipliers that show a contradiction of facts; None if none are found. [Motzkin]"""
     rows: list[Row] = [(f, strict, {i: _ONE}) for i, (f, strict) in enumerate(facts)]
     while True:
         for row, strict, factors in rows:
@@ -280,7 +280,7 @@ def contradiction(facts: list[Fact]) -> dict[str, str] | None:
 
 
 def _without(name: str, low: Row, high: Row) -> Row:
-    """The sum of two facts in which a symbol cancels."""
+    """The sum of two facts in which one symbol cancels."""
     a, b = 1 / low[0][name], -1 / high[0][name]
     indices = {*low[2], *high[2]}
     factors = {i: a * low[2].get(i, _ZERO) + b * high[2].get(i, _ZERO) for i in indices}
@@ -288,7 +288,7 @@ def _without(name: str, low: Row, high: Row) -> Row:
 
 
 def _sharpest(rows: list[Row]) -> list[Row]:
-    """One row of each direction."""
+    """The sharpest of all parallel facts."""
     best: dict[Any, tuple[tuple[Fraction, bool], Row]] = {}
     for row in rows:
         rest, constant = _halves(row[0])

@@ -1,4 +1,4 @@
-"""Contradictions between linear inequalities, by z3: the multipliers that show them, or a point."""
+"""Find contradictions of linear inequalities with z3: multipliers that show them, or a point."""
 
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -10,7 +10,7 @@ Fact: TypeAlias = tuple[Form, bool]
 
 
 class FreshSolver:
-    """z3 in a context of its own: what it answers does not depend on what it was asked before."""
+    """A z3 solver in a fresh context, so that answers do not depend on earlier questions."""
 
     def __init__(self) -> None:
         self._z3 = _imported()
@@ -26,7 +26,7 @@ class FreshSolver:
 
 
 def _imported() -> Any:  # noqa: ANN401
-    """The z3 module, or how to get it."""
+    """The z3 module; raise with how to install it."""
     try:
         import z3  # type: ignore[import-untyped]  # noqa: PLC0415  # an extra
     except ImportError:
@@ -37,7 +37,7 @@ def _imported() -> Any:  # noqa: ANN401
 
 
 class Contradictions:
-    """Finds multipliers; what was found once is kept."""
+    """Finds multipliers, and caches them."""
 
     def __init__(self) -> None:
         self.z3 = FreshSolver()
@@ -45,7 +45,7 @@ class Contradictions:
         self.asked = 0
 
     def multipliers(self, facts: list[Fact]) -> dict[str, str] | None:
-        """λ ≥ 0, by index, with Σλ·fact negative, or 0 with a strict fact; None if none are."""
+        """λ ≥ 0 by index, with Σλ·fact negative (0 if a fact is strict); None if there are none."""
         key = tuple((tuple(sorted(form.items())), strict) for form, strict in facts)
         if key not in self._known:
             self._known[key] = _quick(facts) or self._solved(facts)
@@ -91,18 +91,18 @@ def fraction(value: Any) -> Fraction:  # noqa: ANN401
 
 
 def values_in(model: Any, unknown: dict[str, Any]) -> Form:  # noqa: ANN401  # a model of z3
-    """The form whose coefficients are the values of unknowns; what is 0 is left out."""
+    """The form with the solved values as coefficients; zeros are left out."""
     found = {k: fraction(model.eval(v, model_completion=True)) for k, v in unknown.items()}
     return {name: value for name, value in found.items() if value}
 
 
 def form_as_texts(value: Form) -> dict[str, str]:
-    """A form as a certificate holds it, its names in order."""
+    """A form as a certificate stores it, names in order."""
     return {name: str(value[name]) for name in sorted(value)}
 
 
 def _quick(facts: list[Fact]) -> dict[str, str] | None:
-    """One fact, or two opposite ones, that contradict each other by themselves."""
+    """A single fact, or two opposite ones, that are contradictory by themselves."""
     seen: dict[Any, tuple[int, Fraction, bool]] = {}
     for i, (form, strict) in enumerate(facts):
         constant = form.get("", Fraction())
@@ -122,7 +122,7 @@ def _quick(facts: list[Fact]) -> dict[str, str] | None:
 
 
 def _relevant(facts: list[Fact]) -> list[int]:
-    """Facts all of whose symbols occur with both signs; the others have the multiplier 0."""
+    """The facts whose symbols all occur with both signs; other facts have multiplier 0."""
     left = set(range(len(facts)))
     while True:
         signs: dict[str, set[bool]] = {}

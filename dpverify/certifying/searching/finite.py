@@ -1,4 +1,4 @@
-"""Exact distributions of outputs, and the claim decided on them: output by output, sign by sign."""
+"""Exact output distributions, and whether they keep the claim, output by output."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _MOST_OUTPUTS = 4000
 
 @dataclass(frozen=True, slots=True)
 class TreePath:
-    """One way through a tree: its probability before the noise, what the noise must satisfy."""
+    """One path of a tree: the probability of its draws, and the facts the noise must satisfy."""
 
     weight: ExactNumber
     tests: tuple[Inequality, ...]
@@ -44,7 +44,7 @@ def paths(
 
 
 def distribution(tree: Tree, masses: Masses, whole: set[str]) -> Distribution:
-    """The probability of every output; there must be finitely many."""
+    """The probability of every output, of which there must be finitely many."""
     total: Distribution = {}
     for path in paths(tree):
         for output, tests in _cases(path, whole):
@@ -57,7 +57,7 @@ def distribution(tree: Tree, masses: Masses, whole: set[str]) -> Distribution:
 
 
 def _cases(path: TreePath, whole: set[str]) -> Iterator[tuple[Any, tuple[Inequality, ...]]]:
-    """The outputs of a path: one, or one for each whole value that its expressions can take."""
+    """The outputs of a path: one, or one for each whole value of its expressions."""
     expressions = list(values(path.output))
     if not expressions:
         yield path.output, path.tests
@@ -80,7 +80,7 @@ def equalities(expression: Symbolic, value: Fraction) -> list[Inequality]:
 
 
 def _range(e: Symbolic, tests: tuple[Inequality, ...], whole: set[str]) -> range:
-    """The whole values that an expression can take on a path; only if they are bounded."""
+    """The whole values that an expression can take on a path, if they are bounded."""
     constant = e.constant.fraction()
     if constant is None or not all(n in whole and c.denominator == 1 for n, c in e.coefficients):
         raise NotUnderstood("an output is a real number: there are infinitely many")
@@ -103,14 +103,14 @@ def _range(e: Symbolic, tests: tuple[Inequality, ...], whole: set[str]) -> range
 
 
 def _support(e: Symbolic) -> list[Inequality]:
-    """That a single geometric noise is at least 1."""
+    """The fact that a geometric noise is at least 1."""
     names = [name for name, _ in e.coefficients]
     one = ((names[0], Fraction(1)),)
     return [Inequality(one, ExactNumber.of(-1), strict=False)] if len(names) == 1 else []
 
 
 def _parallel(a: Any, b: Any) -> Fraction | None:  # noqa: ANN401
-    """r with a = r·b."""
+    """The r with a = r·b."""
     if [n for n, _ in a] != [n for n, _ in b]:
         return None
     ratios = {x / y for (_, x), (_, y) in zip(a, b, strict=True)}
@@ -119,7 +119,7 @@ def _parallel(a: Any, b: Any) -> Fraction | None:  # noqa: ANN401
 
 @dataclass(frozen=True, slots=True)
 class Surplus:
-    """An event that is too likely: its outputs, and its probabilities on both sides."""
+    """An event that is too likely: its outputs, and its probability on both sides."""
 
     outputs: tuple[Any, ...]
     left: ExactNumber
@@ -134,7 +134,7 @@ def excesses(  # noqa: PLR0917, PLR0913
     unit: EpsilonUnit,
     slack: Fraction = Fraction(0),
 ) -> Iterator[Surplus]:
-    """Events with P > e^ε·Q + delta: outputs one by one if delta is 0, and all of them together.
+    """Events with P > e^ε·Q + delta: the outputs above e^ε·Q, together or (delta = 0) alone.
 
     There is one if and only if Σ max(0, P − e^ε·Q) > delta. With a `slack`, only what exceeds the
     claim by this share counts.
@@ -153,7 +153,7 @@ def excesses(  # noqa: PLR0917, PLR0913
 
 
 def as_one(law: Distribution) -> Distribution:
-    """The distribution when 1, 1.0 and True are the same output."""
+    """The distribution if 1, 1.0 and True count as the same output."""
     total: Distribution = {}
     for output, mass in law.items():
         key = merged(output)

@@ -1,4 +1,4 @@
-"""Find a proof by induction over the records, by a linear program in gaps, costs and translations.
+"""Find a proof by induction over the records, with a linear program for shifts and costs.
 
 At each place that two runs can reach, the gaps between their numbers and what is left of ε are
 affine in how the neighbors differ, with unknown coefficients; so are the translations of the noise
@@ -32,7 +32,7 @@ _Shifts: TypeAlias = dict[tuple[int, int], dict[str, Form]]
 
 
 def induct(read: dict[str, Any]) -> list[Any]:
-    """The proof of a certificate by induction; raises with what is missing."""
+    """An induction proof for a certificate; raise with what is missing."""
     contradictions = Contradictions()
     if any(law["kind"] == "gaussian" for law in read["laws"].values()):
         raise NotUnderstood("Gaussian noise has no translation of bounded cost")
@@ -45,7 +45,7 @@ def induct(read: dict[str, Any]) -> list[Any]:
 
 
 class _Search:
-    """One situation: its places and steps, then the program, then the multipliers."""
+    """One way in which neighbors differ: its places and steps, the program, the multipliers."""
 
     def __init__(self, runs: SideBySide, contradictions: Contradictions) -> None:
         self.runs, self.ask = runs, contradictions
@@ -128,7 +128,7 @@ class _Search:
 
 
 class _Program:
-    """The linear program for all places of one situation at once."""
+    """The linear program for all places at once, for one way in which neighbors differ."""
 
     def __init__(self, search: _Search) -> None:
         self.search, self.runs, self.z3 = search, search.runs, search.ask.z3
@@ -153,7 +153,7 @@ class _Program:
                     self._step(i, j, step)
 
     def _ghosts(self) -> list[str]:
-        """Symbols that say how the neighbors differ, and last."""
+        """The symbols that say how the neighbors differ."""
         steps = [step for steps in self.search.steps for step, _ in steps]
         found = {n for step in steps for f, _ in step.facts for n in f if n}
         answers = self.runs.situation.answers
@@ -196,7 +196,7 @@ class _Program:
     def _paid(
         self, budget: Unknown, ahead: Unknown, shifts: dict[str, Unknown]
     ) -> dict[str, Unknown]:
-        """Demand that the translations are paid for; bounds of their lengths."""
+        """Require that the shifts are paid for, and bound their sizes."""
         bounds: dict[str, Unknown] = {}
         total = {key: budget.get(key, 0) - ahead.get(key, 0) for key in {*budget, *ahead}}
         for name, shift in shifts.items():
@@ -261,7 +261,7 @@ class _Program:
         return total
 
     def _nonnegative(self, wanted: Unknown) -> None:
-        """Demand that a form is ≥ 0 wherever the facts of the step are."""
+        """Require that a form is ≥ 0 wherever the facts of the step hold."""
         self.count += 1
         factors = [self.z3.Real(f"m{self.count} {k}") for k in range(len(self.facts))]
         for factor in factors:
@@ -296,5 +296,5 @@ class _Program:
 
 
 def _bare(name: str) -> str:
-    """The symbol itself, of one that is taken per record."""
+    """The symbol without its "per record"."""
     return name.removeprefix("w")

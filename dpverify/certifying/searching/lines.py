@@ -1,4 +1,4 @@
-"""Functions in pieces, each a sum of coefficient·t^j·base^t, and their sums and integrals.
+"""Piecewise functions, sums of coefficient·t^j·base^t, with their sums and integrals.
 
 On whole numbers a base is an exact number and a piece [low, high] holds its ends. On the reals a
 base is a rate λ, base^t stands for e^(λ·u·t) with the unit u, and integrals are over u·t, so that
@@ -22,7 +22,7 @@ End: TypeAlias = Fraction | None
 
 @dataclass(slots=True)
 class Piece:
-    """Σ coefficient·t^j·base^t on low ≤ t ≤ high; an end that is None is infinite."""
+    """Σ coefficient·t^j·base^t on low ≤ t ≤ high; an end of None is infinite."""
 
     low: End
     high: End
@@ -31,7 +31,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class AffineBound:
-    """The affine function slope·v + offset that bounds a variable."""
+    """The affine function slope·v + offset, a bound on a variable."""
 
     slope: Fraction
     offset: Fraction
@@ -42,13 +42,13 @@ class AffineBound:
 
 @dataclass(slots=True)
 class NumberLine:
-    """Computes on one kind of line: whole numbers, or reals."""
+    """Computes with piecewise functions on the whole numbers or on the reals."""
 
     unit: EpsilonUnit
     whole: bool
 
     def density(self, kind: str, parameter: ExactNumber) -> list[Piece]:
-        """The law of a noise."""
+        """The density (or mass function) of a noise."""
         if kind == "geometric":
             return [Piece(Fraction(1), None, {(0, parameter): (1 - parameter) / parameter})]
         rate = self.rate(parameter)
@@ -89,7 +89,7 @@ class NumberLine:
         return self._separate(found)
 
     def _stretches(self, cuts: list[Fraction]) -> Iterable[tuple[End, End]]:
-        """The intervals between cuts; on integers the cuts themselves as well."""
+        """The intervals between cuts; for integers also the cuts themselves."""
         for low, high in pairwise([None, *cuts, None]):
             yield low, high
             if self.whole and high is not None:
@@ -132,12 +132,12 @@ class NumberLine:
                 total[key] = total.get(key, ZERO) + lifted
 
     def _unit_power(self, k: int) -> ExactNumber:
-        """u^k, which an offset brings with it on the reals."""
+        """u^k, which an offset contributes on the reals."""
         plain = self.whole or (self.unit.ratio is None and not self.unit.every)
         return ONE if plain else ExactNumber.unit() ** k
 
     def _primitive(self, j: int, base: Base) -> list[ExactNumber]:
-        """Coefficients of A where A(t)·base^t has the difference, or derivative, t^j·base^t."""
+        """Coefficients of A for which A(t)·base^t has difference, or derivative, t^j·base^t."""
         if isinstance(base, Fraction):
             if not base:
                 return [ZERO] * (j + 1) + [ExactNumber.of(Fraction(1, j + 1))]
@@ -216,7 +216,7 @@ class NumberLine:
         return found
 
     def _separate(self, pieces: list[Piece]) -> list[Piece]:
-        """On integers: ends moved to whole numbers, none of them in two pieces."""
+        """On integers: move ends to whole numbers, so that no integer lies in two pieces."""
         if not self.whole:
             return pieces
         found: list[Piece] = []
@@ -240,7 +240,7 @@ class NumberLine:
 
 
 def _power_sums(j: int) -> list[ExactNumber]:
-    """A with A(t) − A(t−1) = t^j."""
+    """The polynomial A with A(t) − A(t−1) = t^j."""
     a = [Fraction()] * (j + 2)
     for i in range(j, -1, -1):
         rest = sum(
@@ -287,7 +287,7 @@ def _middle(low: End, high: End) -> Fraction:
 
 
 def _open_ends(p: Piece, *, whole: bool) -> Iterable[Fraction]:
-    """The ends; on integers halfway to the next number, so that no number lies on an end."""
+    """The ends; for integers moved halfway to the next integer, so that none lies on an end."""
     step = Fraction(1, 2) if whole else Fraction(0)
     if p.low is not None:
         yield p.low - step

@@ -1,4 +1,4 @@
-"""The exact probability of a path: independent noises that satisfy linear inequalities.
+"""The exact probability of a path: that independent noises satisfy linear inequalities.
 
 Noises that occur only in one combination, as the difference of two geometric draws, are one noise
 whose law is a convolution. What is left is a graph, an edge for each inequality in two noises; if
@@ -24,7 +24,7 @@ _MOST_ROWS = 300
 
 
 class Masses:
-    """Probabilities of paths under given laws of the noises."""
+    """Computes probabilities of paths under given laws of the noises."""
 
     def __init__(self, laws: dict[str, NoiseLaw], unit: EpsilonUnit) -> None:
         self.laws, self.unit = laws, unit
@@ -67,7 +67,7 @@ class Masses:
         densities: dict[str, list[Piece]],
         seen: set[str],
     ) -> tuple[list[Piece], End, End]:
-        """The density of a noise times what its children leave of themselves, and its bounds."""
+        """The density of a noise times the contributions of its children, and its bounds."""
         if name in seen:
             raise NotUnderstood("the comparisons on one path relate its noises in a cycle")
         seen.add(name)
@@ -95,7 +95,7 @@ def _row(test: Inequality) -> Row:
 
 
 def _irredundant(rows: list[Row]) -> list[Row] | None:
-    """Without rows that follow from another, or from two others; None if none can hold."""
+    """The rows without those implied by one or two others; None if they contradict."""
     best: dict[frozenset[tuple[str, Fraction]], Row] = {}
     for row, c in rows:
         if not row:
@@ -119,7 +119,7 @@ def _irredundant(rows: list[Row]) -> list[Row] | None:
 
 
 def _has_circle(rows: list[Row]) -> bool:
-    """Whether inequalities in two noises tie them in a circle."""
+    """Whether inequalities in two noises each form a cycle."""
     root: dict[str, str] = {}
 
     def top(name: str) -> str:
@@ -138,7 +138,7 @@ def _has_circle(rows: list[Row]) -> bool:
 
 
 def _untied(rows: list[Row]) -> list[Row] | None:
-    """Without rows that follow from the others together; None if none can hold."""
+    """The rows without those implied by all the others; None if they contradict."""
     if _closure(rows) is None:
         return None
     kept = list(rows)
@@ -152,7 +152,7 @@ def _untied(rows: list[Row]) -> list[Row] | None:
 
 
 def _closure(rows: list[Row]) -> dict[frozenset[tuple[str, Fraction]], Fraction] | None:
-    """The tightest constants of all sums of rows in at most two noises; None if one is false."""
+    """The tightest constants over sums of rows in at most two noises; None on a contradiction."""
     best = {frozenset(row.items()): c for row, c in rows}
     fresh = list(best)
     while fresh and len(best) <= _MOST_ROWS:
@@ -181,7 +181,7 @@ def _sum(a: dict[str, Fraction], b: dict[str, Fraction]) -> dict[str, Fraction]:
 def _combined(
     rows: list[Row], lines: dict[str, NumberLine], densities: dict[str, list[Piece]]
 ) -> list[Row]:
-    """Noises that occur in one fixed combination only become one noise."""
+    """Merge noises that occur only in one fixed combination."""
     while True:
         names = sorted({name for row, _ in rows for name in row})
         columns = {n: [row.get(n, Fraction()) for row, _ in rows] for n in names}
@@ -212,7 +212,7 @@ def _primitive(f: list[Piece]) -> bool:
 
 
 def _convolved(line: NumberLine, f: list[Piece], g: list[Piece]) -> list[Piece]:
-    """The law of s + t for independent s ~ f and t ~ g, where g has no powers of t."""
+    """The law of s + t for independent s ~ f and t ~ g, if g has no powers of t."""
     one = Fraction(1)
     total: list[Piece] = []
     for q in g:
@@ -230,7 +230,7 @@ def _convolved(line: NumberLine, f: list[Piece], g: list[Piece]) -> list[Piece]:
 
 
 def _ratio(a: list[Fraction], b: list[Fraction]) -> Fraction | None:
-    """r with a = r·b, where there is one other than 0."""
+    """The r with a = r·b, if it exists and is not 0."""
     pairs = [(x, y) for x, y in zip(a, b, strict=True) if x or y]
     if not pairs or not all(x and y for x, y in pairs):
         return None
@@ -265,7 +265,7 @@ def _interval(rows: list[Row], name: str, line: NumberLine) -> tuple[End, End]:
 def _bounds(
     rows: list[Row], child: str, parent: str, line: NumberLine, parent_line: NumberLine
 ) -> tuple[list[AffineBound], list[AffineBound]]:
-    """Upper and lower bounds of a noise in terms of another."""
+    """Upper and lower bounds on one noise in terms of another."""
     if line.whole != parent_line.whole:
         raise NotUnderstood("integer noise is compared with continuous noise")
     above: list[AffineBound] = []

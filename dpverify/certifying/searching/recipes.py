@@ -1,4 +1,4 @@
-"""The probabilities in a certificate: for each path of a tree, how the checker may compute them."""
+"""Recipes in a certificate by which the checker computes each path's probability."""
 
 import math
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _ONE = Fraction(1)
 
 
 def probabilities(evidence: dict[str, Any], trees: list[Any]) -> list[Any]:
-    """Recipes for all outputs of plain trees; or for an event, if the evidence has one."""
+    """Recipes for all outputs of plain trees, or for an event if the evidence has one."""
     boxes, names = BoxRecipes(evidence["laws"], ClaimUnit(evidence["claim"])), noises(evidence)
     whole = {name for name, law in evidence["laws"].items() if law["kind"] == "geometric"}
     event = evidence.get("event")
@@ -57,7 +57,7 @@ def _values(output: Any) -> Iterator[Form]:  # noqa: ANN401
 
 
 def _span(value: Form, facts: list[Fact], whole: set[str]) -> range:
-    """The whole values of a form between facts that bound it."""
+    """The whole values of a form between the facts that bound it."""
     names = {n for n in value if n}
     if not names <= whole or any(c.denominator > 1 for c in value.values()):
         raise NotUnderstood("an output is a real number: there are infinitely many")

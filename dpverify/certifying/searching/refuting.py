@@ -1,4 +1,4 @@
-"""Counterexamples: two neighbors and an event, with the exact probabilities on both sides."""
+"""Find counterexamples: two neighbors and an event, with exact probabilities on both sides."""
 
 import math
 import time
@@ -45,7 +45,7 @@ _PATIENCE = 10  # orders of pairs; where none of the first is understood, the ot
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Neighbors and an event, as patterns of outputs, that is too likely on the left."""
+    """Two neighbors and an event, as patterns of outputs, that is too likely on the left."""
 
     left: Rows
     right: Rows
@@ -62,7 +62,7 @@ def search(  # noqa: PLR0917, PLR0913
     seconds: float,
     more: Iterable[tuple[Rows, Rows]] = (),
 ) -> Found | None:
-    """A pair and event that break the claim, strongly if the time allows; None if none is found.
+    """A pair and event that break the claim, clearly if time allows; None if none is found.
 
     Where `pairs` show that the claim is broken, `more` may show it better.
     """
@@ -96,7 +96,7 @@ def search(  # noqa: PLR0917, PLR0913
 
 
 class _Strength:
-    """How well draws can tell that an event breaks the claim."""
+    """How well an audit's draws would show that an event breaks the claim."""
 
     def __init__(self, extraction: Extraction, epsilon: Fraction, delta: ExactNumber) -> None:
         self.unit, self.epsilon, self.delta = extraction.unit, epsilon, delta
@@ -113,7 +113,7 @@ class _Strength:
 
 
 class _Laws:
-    """The distributions on datasets, each computed once; None where outputs are real."""
+    """The distributions on datasets, each computed once; None if outputs are real numbers."""
 
     def __init__(self, extraction: Extraction) -> None:
         self._extraction = extraction
@@ -140,7 +140,7 @@ def compared(  # noqa: PLR0917, PLR0913
     strength: _Strength,
     end: float,
 ) -> Found | None:
-    """An event that is too likely on the left; outputs one by one, or half-lines of real ones."""
+    """An event too likely on the left: sets of outputs, or half-lines if outputs are real."""
     trees = extraction.on(left), extraction.on(right)
     laws = [masses.of(left), masses.of(right)]
     if laws[0] is not None and laws[1] is not None:
@@ -165,7 +165,7 @@ def compared(  # noqa: PLR0917, PLR0913
 
 
 def _events(left: Tree, right: Tree) -> Iterator[Any]:
-    """Patterns of outputs: each real number at least or at most a value between its centers."""
+    """Patterns in which each real number is at least or at most some value between its centers."""
     centers: dict[Any, list[list[list[Fraction]]]] = {}
     for side, tree in enumerate((left, right)):
         for path in paths(tree):
@@ -187,7 +187,7 @@ def _events(left: Tree, right: Tree) -> Iterator[Any]:
 
 
 def _combined(options: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
-    """One option for each number, the most telling first; of many numbers, a few combinations."""
+    """One option for each number, most promising first; with many numbers only a few."""
     if math.prod(map(len, options)) <= _MOST_COMBINED:
         yield from sorted(product(*options), key=lambda chosen: sum(rank for rank, _ in chosen))
         return
@@ -199,7 +199,7 @@ def _combined(options: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
 
 
 def _half_lines(mine: list[Fraction], other: list[Fraction]) -> list[tuple[int, Any]]:
-    """(rank, pattern), the most telling first: away from the other side, and at its center."""
+    """Half-lines as (rank, pattern), most promising first: away from the other side's center."""
     points = sorted({*mine, *other})
     middle = [(a + b) / 2 for a, b in pairwise(points)]
     down = not other or sum(mine) / len(mine) <= sum(other) / len(other)
@@ -229,7 +229,7 @@ def _mass(tree: Tree, masses: Masses, event: Any) -> ExactNumber:  # noqa: ANN40
 
 
 def _matched(output: Any, pattern: Any) -> list[Inequality] | None:  # noqa: ANN401
-    """What the noise must satisfy for the output to be in the pattern; None if nothing will do."""
+    """The facts under which an output is in the pattern; None if it never is."""
     if not isinstance(pattern, tuple) or not pattern:
         return [] if merged(output) == pattern else None
     if pattern[0] in {"any", "atleast", "atmost"}:
@@ -262,7 +262,7 @@ def _rows(value: Any, pattern: Any) -> list[Inequality]:  # noqa: ANN401
 
 
 def readable(event: Any) -> Any:  # noqa: ANN401
-    """The pattern as a reader knows it."""
+    """The pattern in the form that a reader knows."""
     if isinstance(event, tuple) and event:
         if event[0] == "atleast":
             return f"≥ {float(event[1]):g}"

@@ -1,4 +1,4 @@
-"""Sums of noised answers: how far each release moves between neighbors, by both runs at once.
+"""Bound how far each release of a sum moves between neighbors, on both runs at once.
 
 Where a mechanism adds fresh noise to data, what follows sees the sum alone; clamped data are
 symbols with bounds. What is left is a tree of few branches, which both neighbors' runs walk
@@ -19,7 +19,7 @@ _MOST_CASES = 4000
 
 
 def bound_releases(read: dict[str, Any]) -> tuple[list[Any], Fraction]:
-    """The proof for a certificate of sums, and the largest Σ(b/σ)²; raises with what is missing."""
+    """A proof for sums and the largest Σ(b/σ)²; raise with what is missing."""
     search = _Search()
     try:
         proof = [search.follow(Runs(**vars(goal))) for goal in goals(read)]
@@ -74,7 +74,7 @@ class _Search:
         return {"split": {n: str(c) for n, c in split.items()}, "yes": yes, "no": no}
 
     def _clamp(self, runs: Runs, side: int) -> Any:  # noqa: ANN401
-        """A minimum (maximum) with a constant is above (below) what its other part is above."""
+        """The proof step for a minimum or maximum with a constant."""
         tree = runs.trees[side]
         inner, constant = placed(tree["form"], runs.maps[side]), Fraction(tree["constant"])
         sign = _ONE if tree["operation"] == "max" else -_ONE

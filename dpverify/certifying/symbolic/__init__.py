@@ -1,1 +1,1 @@
-"""A mechanism run on symbols for data and noise, and the exact numbers that come with it."""
+"""Symbolic runs of a mechanism on data and noise, and exact numbers for their probabilities."""

@@ -1,4 +1,4 @@
-"""Exact numbers for probabilities of noise: rational functions of e^(−u/c), times a power of u.
+"""Exact numbers for probabilities of noise: rational functions of e^(−u/c) times a power of u.
 
 The unit u is fixed for one proof: 1 where ε is a rational number, ln ρ where e^ε = ρ is one, and ε
 itself where the claim is to hold for every ε. X = e^(−u/c) lies in (0, 1) in all three cases.
@@ -66,11 +66,11 @@ class ExactNumber:
         return ExactNumber(fmpq_poly([1]), fmpq_poly([1]), 1, 1)
 
     def fraction(self) -> Fraction | None:
-        """The number as a fraction, where it is one."""
+        """The number as a fraction; None if it is not rational."""
         return None if self.power else self.multiple()
 
     def multiple(self) -> Fraction | None:
-        """The r of r·u^power, where the number is one of these."""
+        """The r if the number is r·u^power, else None."""
         if not self.is_multiple:
             return None
         value = self.num[0]
@@ -82,14 +82,14 @@ class ExactNumber:
 
     @staticmethod
     def _multiple(value: fmpq, power: int) -> "ExactNumber":
-        """value·u^power, in lowest terms as it is."""
+        """value·u^power, already in lowest terms."""
         made = object.__new__(ExactNumber)
         made.num, made.den, made.root = fmpq_poly([value]), _ONE_POLY, 1
         made.power = power if value != 0 else 0
         return made
 
     def monomial(self) -> tuple[Fraction, Fraction] | None:
-        """(c, r) where the number is c·e^(r·u)."""
+        """(c, r) if the number is c·e^(r·u), else None."""
         terms = [[(i, c) for i, c in enumerate(p.coeffs()) if c != 0] for p in (self.num, self.den)]
         if self.power or any(len(t) != 1 for t in terms):
             return None
@@ -186,13 +186,13 @@ class ExactNumber:
         return f"({self.num})/({self.den}) at x=e^(-u/{self.root}){scale}"
 
     def plain(self) -> dict[str, Any]:
-        """As a certificate holds it: coefficients as texts, lowest exponent first."""
+        """The number as a certificate stores it: coefficients as texts, lowest exponent first."""
         num, den = ([str(c) for c in p.coeffs()] for p in (self.num, self.den))
         return {"num": num, "den": den, "root": self.root, "power": self.power}
 
 
 class EpsilonUnit:
-    """What u is: 1, ln ρ for a rational ρ > 1 (`ratio`), or any positive number (`every`)."""
+    """The unit u: 1, ln ρ for a rational ρ > 1 (`ratio`), or any positive number (`every`)."""
 
     def __init__(self, ratio: Fraction | None = None, *, every: bool = False) -> None:
         self.ratio, self.every = ratio, every
@@ -200,11 +200,11 @@ class EpsilonUnit:
 
     @property
     def value(self) -> float:
-        """The unit as a float; 1 where it may be any number."""
+        """The unit as a float; 1 if it may be any number."""
         return 1.0 if self.ratio is None else math.log(self.ratio)
 
     def written(self, number: ExactNumber) -> str:
-        """The number as a formula, for people.
+        """The number as a formula for readers.
 
         >>> EpsilonUnit().written(ExactNumber.exponential(-2) / 2)
         '1/2·e^(-2)'
@@ -239,7 +239,7 @@ class EpsilonUnit:
         return " ".join([first, *terms[2:]])
 
     def sign(self, number: ExactNumber, *, touching: bool = False) -> int:
-        """−1, 0 or 1; raises where the sign depends on ε.
+        """The sign −1, 0 or 1; raise if it depends on ε.
 
         Where it is 0 at single ε alone, a program goes another way there. A bound that holds at all
         others holds there too: `touching` leaves such zeros out.
@@ -278,7 +278,7 @@ class EpsilonUnit:
         raise NotUnderstood("two numbers are too close to compare")  # pragma: no cover
 
     def enclosure(self, number: ExactNumber, bits: int = 128) -> arb:
-        """A ball around the number; for one ε only."""
+        """A ball that contains the number; for one ε only."""
         with ctx.workprec(bits):
             x = self._x(number.root)
             u = arb(1) if self.ratio is None else _ball(self.ratio).log()
@@ -309,7 +309,7 @@ class EpsilonUnit:
 
 
 def sign_on_unit_interval(poly: fmpq_poly, *, touching: bool = True) -> int | None:
-    """The sign of a polynomial on (0, 1); None where it changes.
+    """The sign of a polynomial on (0, 1); None if it changes.
 
     Single zeros in between are left out if `touching`; else they change it.
     """
@@ -328,7 +328,7 @@ def sign_on_unit_interval(poly: fmpq_poly, *, touching: bool = True) -> int | No
 
 
 def _simple_sign(poly: fmpz_poly) -> int | None:
-    """Of a polynomial without double zeros; by Bernstein coefficients of smaller and smaller parts.
+    """The sign of a polynomial without double zeros, by Bernstein coefficients on smaller parts.
 
     It ends: on short intervals around or away from a simple zero the coefficients change sign once
     or never.
@@ -353,7 +353,7 @@ def _simple_sign(poly: fmpz_poly) -> int | None:
 
 
 def bernstein(power: list[Fraction]) -> list[Fraction]:
-    """Coefficients on [0, 1] in the basis C(n, k)·x^k·(1−x)^(n−k), from those of powers of x.
+    """Coefficients in the basis C(n, k)·x^k·(1−x)^(n−k), from those of powers of x.
 
     >>> bernstein([Fraction(0), Fraction(1), Fraction(-1)])
     [Fraction(0, 1), Fraction(1, 2), Fraction(0, 1)]
@@ -366,7 +366,7 @@ def bernstein(power: list[Fraction]) -> list[Fraction]:
 
 
 def halves(coefficients: list[Fraction]) -> tuple[list[Fraction], list[Fraction]]:
-    """The coefficients on the left and the right half of the interval. [de Casteljau]"""
+    """The coefficients on the left and right half of the interval. [de Casteljau]"""
     left, right, row = [], [], list(coefficients)
     while row:
         left.append(row[0])
@@ -376,7 +376,7 @@ def halves(coefficients: list[Fraction]) -> tuple[list[Fraction], list[Fraction]
 
 
 def _reduced(poly: fmpq_poly, ratio: Fraction, root: int) -> fmpq_poly:
-    """The polynomial modulo that of least degree which X = ratio^(−1/root) makes zero.
+    """The polynomial reduced modulo the minimal polynomial of X = ratio^(−1/root).
 
     X^m = a for a positive rational a is irreducible unless a is a p-th power, p | m.
     """

@@ -1,4 +1,4 @@
-"""The generator that a mechanism gets while it is certified: it draws symbols, or each outcome."""
+"""The generator that a mechanism gets in a symbolic run: its draws are symbols or outcomes."""
 
 import math
 from fractions import Fraction
@@ -18,7 +18,7 @@ _CLOSE = Fraction(1, 10**8)  # how far from 1 NumPy lets probabilities sum
 
 
 class SymbolicGenerator:
-    """Draws what `numpy.random.Generator` does, as symbols; what it cannot do, it refuses."""
+    """Draws as `numpy.random.Generator` does, but symbols; refuses what it cannot represent."""
 
     def __init__(self, run: SymbolicRun) -> None:
         self._run = run
@@ -46,7 +46,7 @@ class SymbolicGenerator:
         )
 
     def _ratio(self, ratio: ExactNumber) -> ExactNumber:
-        """A rational ratio as a power of e^(−u), where u = ln ρ and it is one."""
+        """A rational ratio as a power of e^(−u), if u = ln ρ and it is one."""
         plain, root = ratio.fraction(), self._run.unit.ratio
         if plain is None or root is None or not 0 < plain < 1:
             return ratio
@@ -112,7 +112,7 @@ class SymbolicGenerator:
         return found.astype(np.asarray(options).dtype) if drawn else found
 
     def _check_weights(self, weights: list[ExactNumber], count: int) -> None:
-        """NumPy raises on what it does not take for probabilities."""
+        """Raise for weights that NumPy does not accept as probabilities."""
         off = sum(weights, ZERO) - ONE
         if len(weights) != count or (off and self._run.unit.sign(off * off - _CLOSE * _CLOSE) > 0):
             raise refuse("the p of rng.choice are no probabilities, one for each option")
@@ -166,7 +166,7 @@ class SymbolicGenerator:
         return result
 
     def _centered(self, center: Any) -> Any:  # noqa: ANN401
-        """Noise of scale 0."""
+        """Noise of scale 0, which is its center."""
         return _number(center).typed("float")
 
     def _symbol(self, kind: str, parameter: ExactNumber) -> Symbolic:
@@ -182,18 +182,18 @@ def _check_sign(scale: Any) -> None:  # noqa: ANN401
 
 
 def _copied(chosen: Any) -> Any:  # noqa: ANN401
-    """NumPy chooses by `take`: a row of a table is a copy, never a view."""
+    """A copy, as NumPy's choice returns copies of a table's rows and never views."""
     return chosen.copy() if isinstance(chosen, np.ndarray) else chosen
 
 
 def check_plain(name: str, more: dict[str, Any]) -> None:
-    """Other types round or overflow early, and arrays that are given would have to be filled."""
+    """Raise for other types, which round or overflow early, and for arrays to be filled."""
     if more:
         raise refuse(f"rng.{name} is not understood with {', '.join(more)}")
 
 
 def _as_numpy(items: Any) -> Any:  # noqa: ANN401
-    """A list as NumPy takes it: its items are all of one type, unless there are symbols."""
+    """A list as NumPy takes it: all items of one type, unless there are symbols."""
     if any(isinstance(x, Symbolic) for x in items):
         made = np.empty(len(items), object)
         made[:] = list(items)
@@ -206,7 +206,7 @@ def _options(a: Any) -> list[Any]:  # noqa: ANN401
 
 
 def _per_record(value: Symbolic) -> Symbolic:
-    """The share of a number that is a constant divided by the number of records."""
+    """The part of a number that is a constant divided by the number of records."""
     return Symbolic(
         {n: c for n, c in value.coefficients if n == PER_RECORD and c > 0} or {"": Fraction(1)}
     )

@@ -1,4 +1,4 @@
-"""What a mechanism returns, in plain form: nested tuples of texts and numbers.
+"""The plain form of what a mechanism returns: nested tuples of texts and numbers.
 
 A leaf is ("int", n), ("float", x), ("bool", b), ("text", s) or ("none",); anything else is
 ("list" | "tuple" | "array" | "dict", …). Where a number depends on noise or data, the leaf holds
@@ -59,7 +59,7 @@ def plain_output(value: Any, deep: int = 0) -> Any:  # noqa: C901, PLR0912, ANN4
 
 
 def holds_objects(value: Any) -> bool:  # noqa: ANN401
-    """Whether arrays of Python's objects, which may be 1 or 1.0, are part of a plain output."""
+    """Whether a plain output contains arrays of Python objects, in which 1 may be 1.0."""
     if isinstance(value, np.ndarray):
         return bool(value.dtype == object)
     parts = value.values() if type(value) is dict else value
@@ -67,7 +67,7 @@ def holds_objects(value: Any) -> bool:  # noqa: ANN401
 
 
 def _array(value: Any, deep: int) -> Any:  # noqa: ANN401
-    """Its numbers are all of one kind, as NumPy makes them."""
+    """An array, whose numbers are all of one type as in NumPy."""
     if type(value) is not np.ndarray:
         raise refuse(f"it returns a {type(value).__name__}, which is not understood")
     if not value.size:
@@ -93,17 +93,17 @@ _NUMBERS = {"int", "float", "bool", "numeric"}
 
 
 def is_number(output: Any) -> bool:  # noqa: ANN401
-    """Whether an output is a leaf with a number."""
+    """Whether an output is a single number."""
     return isinstance(output, tuple) and len(output) == 2 and output[0] in _NUMBERS
 
 
 def is_noisy_number(output: Any) -> bool:  # noqa: ANN401
-    """Whether an output is a leaf with an expression."""
+    """Whether an output is a single number with noise."""
     return is_number(output) and isinstance(output[1], tuple)
 
 
 def shape(output: Any) -> Any:  # noqa: ANN401
-    """The output with its expressions left blank."""
+    """The output with blanks in place of expressions."""
     if isinstance(output, tuple) and output and output[0] == "value":
         return ("value",)
     return tuple(map(shape, output)) if isinstance(output, tuple) else output
@@ -119,14 +119,14 @@ def values(output: Any) -> Iterator[Symbolic]:  # noqa: ANN401
 
 
 def filled(output: Any, numbers: Iterator[Any]) -> Any:  # noqa: ANN401
-    """The output with each expression replaced by the next of these."""
+    """The output with its expressions replaced by these, in order."""
     if isinstance(output, tuple) and output and output[0] == "value":
         return next(numbers)
     return tuple(filled(part, numbers) for part in output) if isinstance(output, tuple) else output
 
 
 def merged(output: Any) -> Any:  # noqa: ANN401
-    """The output with True, 1 and 1.0 told as one, and lists, tuples and arrays as well.
+    """The output if True, 1 and 1.0 count as equal, and so do lists, tuples and arrays.
 
     Floats that differ in their last digits, 0 and −0, dictionaries in another order: the same.
     """
@@ -145,7 +145,7 @@ def merged(output: Any) -> Any:  # noqa: ANN401
 
 
 def shown(output: Any) -> Any:  # noqa: ANN401
-    """The output as a reader knows it."""
+    """The output in the form that a reader knows."""
     if not isinstance(output, tuple) or not output:
         return output
     kind, *parts = output

@@ -1,4 +1,4 @@
-"""Trees, laws and claims as JSON holds them: rationals as texts."""
+"""Trees, laws and claims in the form of JSON, with rationals as texts."""
 
 import math
 from fractions import Fraction
@@ -72,7 +72,7 @@ def plain_laws(laws: dict[str, NoiseLaw]) -> dict[str, Any]:
 
 
 def plain_claim(unit: EpsilonUnit, epsilon: ExactNumber, delta: Fraction) -> dict[str, Any]:
-    """ε as a multiple of the unit."""
+    """A claim with ε as a multiple of the unit."""
     multiple = epsilon.multiple()
     if multiple is None:  # pragma: no cover  # `unit_of` makes multiples only
         raise NotUnderstood("epsilon is not a multiple of the unit")
@@ -82,7 +82,7 @@ def plain_claim(unit: EpsilonUnit, epsilon: ExactNumber, delta: Fraction) -> dic
 
 
 def plain_schema(schema: Schema) -> dict[str, Any]:
-    """What the checker knows of data: records as slots of numbers or as a list, and who neighbors.
+    """A schema in the checker's form: slots of numbers or a list of records, and the neighbors.
 
     Answers are records of one number each, all of which move.
     """

@@ -1,4 +1,4 @@
-"""A point on each path: numbers for data and noise with which a mechanism takes just that path.
+"""A point on each path: numbers for data and noise with which a run takes that path.
 
 Points are drawn at random first; for paths that none of them takes, a mixed integer program finds
 the one that is farthest from all other paths.
@@ -32,7 +32,7 @@ Row: TypeAlias = tuple[dict[str, float], float, bool]
 
 @dataclass(frozen=True, slots=True)
 class PathPoint:
-    """The values of all symbols on a path, and how far it is from any other one."""
+    """The values of all symbols on a path, and their distance from any other path."""
 
     values: dict[str, float]
     margin: float
@@ -43,7 +43,7 @@ class PathPoint:
 
 
 def as_float(number: ExactNumber, unit: EpsilonUnit) -> float:
-    """In a claim for every ε, at ε = 1."""
+    """An exact number as a float; in a claim for every ε, at ε = 1."""
     return float((EpsilonUnit() if unit.every else unit).enclosure(number).mid())
 
 
@@ -52,7 +52,7 @@ def point_on(
     rng: np.random.Generator,
     beyond: Callable[[dict[str, float]], list[Row]] = lambda _: [],
 ) -> PathPoint | None:
-    """Where a run takes this path; None if none was found: most often it is never taken.
+    """A point at which a run takes this path; None if none is found, mostly as there is none.
 
     `beyond` tells what allowed data fulfill and those of a point do not.
     """
@@ -79,7 +79,7 @@ def _row(test: Inequality, run: SymbolicRun) -> Row:
 
 
 def _clamped(run: SymbolicRun, *, bound: bool) -> list[Row]:
-    """That all numbers that were clamped are at the bound; or that none of them is beyond it."""
+    """The facts that all clamped numbers are at the bound, or that none is beyond it."""
     made: list[Row] = []
     for name, (operation, value, constant) in run.clamps.items():
         inner, start = {n: float(c) for n, c in value.coefficients}, value.constant
@@ -129,7 +129,7 @@ def _solved(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> Path
 
 
 def _stretch(row: Row) -> float:
-    """How much larger one number of a comparison can be than another."""
+    """How much larger one side of a comparison can be than the other."""
     sizes = [abs(c) for c in row[0].values() if c]
     return max(sizes) / min(sizes) if sizes else 1.0
 
@@ -158,7 +158,7 @@ def _samples(
 
 
 def _completed(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> PathPoint | None:
-    """A point with all that no comparison was about; released noise is what makes up for it."""
+    """The point with values for the remaining symbols; released noise makes up for the rest."""
     point = _solved(rows, run, rng)
     if point is None:
         return None

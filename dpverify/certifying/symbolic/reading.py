@@ -1,4 +1,4 @@
-"""Floats of a program as the exact numbers that they stand for.
+"""Read the floats of a program as the exact numbers that they stand for.
 
 A float is read as the simplest rational within four units in its last place; else as a number
 m + l·e^(r·u) or 1/(m + l·e^(r·u)) with small whole m, l and a simple r, or as r·u or r/u; else as
@@ -22,7 +22,7 @@ _FORMS = [(m, k) for m, k in product(_SMALL, _SMALL) if k]
 
 
 def unit_of(epsilon: float | Fraction) -> tuple[EpsilonUnit, ExactNumber]:
-    """The unit in which to compute at one ε, and ε as an exact number in it.
+    """The unit for computing at one ε, and ε as an exact number in that unit.
 
     >>> unit_of(0.5)[1], unit_of(math.log(3))[0].ratio
     (1/2, Fraction(3, 1))
@@ -40,7 +40,7 @@ def unit_of(epsilon: float | Fraction) -> tuple[EpsilonUnit, ExactNumber]:
 
 
 def _simple_ratio(epsilon: float) -> Fraction | None:
-    """The simplest rational near e^ε, if it is a simple one above 1."""
+    """The simplest rational near e^ε, if a simple one above 1 is near."""
     if not 0 < epsilon < 50:
         return None
     with ctx.workprec(200):
@@ -51,7 +51,7 @@ def _simple_ratio(epsilon: float) -> Fraction | None:
 
 
 def _primitive_root(ratio: Fraction) -> tuple[Fraction, int]:
-    """(ρ, k) with ratio = ρ^k and k as large as can be."""
+    """(ρ, k) with ratio = ρ^k and the largest k."""
     for k in range(ratio.numerator.bit_length(), 1, -1):
         root = Fraction(round(ratio.numerator ** (1 / k)), round(ratio.denominator ** (1 / k)))
         if root**k == ratio:
@@ -60,7 +60,7 @@ def _primitive_root(ratio: Fraction) -> tuple[Fraction, int]:
 
 
 def simple_rational(value: float | Fraction) -> Fraction | None:
-    """The simplest rational near a number, if it is a simple one."""
+    """The simplest rational near a number, if a simple one is near."""
     exact = Fraction(value)
     if exact.denominator == 1:
         return exact
@@ -71,7 +71,7 @@ def simple_rational(value: float | Fraction) -> Fraction | None:
 
 
 def read_float(value: float, unit: EpsilonUnit) -> ExactNumber:
-    """What a finite float stands for."""
+    """The exact number that a finite float stands for."""
     plain = simple_rational(value)
     if plain is not None:
         return ExactNumber.of(plain)
@@ -83,7 +83,7 @@ def read_float(value: float, unit: EpsilonUnit) -> ExactNumber:
 
 
 def _with_unit(value: float, unit: EpsilonUnit) -> ExactNumber | None:
-    """r·u or r/u."""
+    """The float as r·u or r/u."""
     if unit.ratio is None:
         return None
     for power in (1, -1):
@@ -112,11 +112,11 @@ def _with_exponential(value: float, unit: EpsilonUnit) -> ExactNumber | None:
 
 
 def _few(value: float) -> Fraction | None:
-    """A rational with a denominator of at most 64 that is very near."""
+    """A very near rational with a denominator of at most 64."""
     found = Fraction(value).limit_denominator(64)
     return found if abs(found) <= 64 and abs(float(found) - value) <= 1e-11 * abs(value) else None
 
 
 def _is_decimal(value: Fraction) -> bool:
-    """Whether it is a decimal of at most nine digits."""
+    """Whether the float is a decimal of at most nine digits."""
     return (value * 10**12).denominator == 1 and abs(value) * 10**12 <= 10**15

@@ -1,8 +1,8 @@
-"""Why a certificate stays open: raised inside, told as one sentence with the line of code."""
+"""Exceptions for why a certificate stays open, reported as one sentence with the line of code."""
 
 
 class NotUnderstood(BaseException):
-    """A step of the mechanism, or of its proof, that is beyond what can be certified.
+    """Raised for a step of the mechanism, or of its proof, that cannot be certified.
 
     Not an `Exception`, so that a mechanism's own `except Exception` does not hide it.
     """
@@ -16,7 +16,7 @@ class NotUnderstood(BaseException):
 
 
 class OverTime(NotUnderstood):
-    """The time or memory is used up: raised from outside into the thread that runs a mechanism."""
+    """Raised when time or memory runs out, from outside into the thread that runs a mechanism."""
 
     def __init__(self) -> None:
         super().__init__("it does not end within the time or memory allowed")

@@ -1,4 +1,4 @@
-"""Run a mechanism on symbols, once for each path through it, and keep what it does as a tree.
+"""Run a mechanism on symbols, once for each path, and store its paths as a tree.
 
 Every comparison of symbols asks the current run. The run follows the answers it was given, takes
 the first that is possible from there on, and remembers what it was asked; `explore` starts the
@@ -28,8 +28,8 @@ _FINE = 2.0**-30  # a float is read within 2^-50 of it: a millionth of such nois
 
 @dataclass(frozen=True, slots=True)
 class NoiseLaw:
-    """What a noise symbol is: laplace, exponential or gaussian with a scale; geometric on 1, 2, …
-    whose masses fall by the ratio `parameter`.
+    """The law of a noise symbol: laplace, exponential or gaussian with a scale; or geometric on
+    1, 2, … with masses that fall by the ratio `parameter`.
     """
 
     kind: str
@@ -53,7 +53,7 @@ class Inequality:
 
 @dataclass(slots=True)
 class Test:
-    """A comparison: which way the program goes if the inequality holds, and if it does not."""
+    """A comparison, and how the program continues if the inequality holds or not."""
 
     yes_if: Inequality
     no_if: Inequality
@@ -64,7 +64,7 @@ class Test:
 
 @dataclass(slots=True)
 class Draw:
-    """A draw from finitely many: the probability of each, and how the program goes on."""
+    """A draw from finitely many outcomes: their probabilities, and how the program continues."""
 
     weights: tuple[ExactNumber, ...]
     children: list["Tree"]
@@ -72,7 +72,7 @@ class Draw:
 
 @dataclass(slots=True)
 class ReleaseNode:
-    """A symbol for expression + coefficient·noise; what follows sees it alone."""
+    """A release: a symbol for expression + coefficient·noise, which later code sees as a whole."""
 
     name: str
     expression: Any
@@ -94,7 +94,7 @@ class Clamp:
 
 @dataclass(slots=True)
 class Leaf:
-    """What the program returns on this path, in plain form."""
+    """The end of a path, with what the program returns in plain form."""
 
     output: Any
 
@@ -105,7 +105,7 @@ Step: TypeAlias = tuple[Any, int, int]
 
 @dataclass(slots=True)
 class Limits:
-    """How much may be tried: paths, comparisons and noises on one, seconds and bytes in all."""
+    """Limits of an exploration: paths, comparisons and noises a path, seconds and bytes in all."""
 
     paths: int = 3000
     depth: int = 300
@@ -116,7 +116,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Shared:
-    """What all runs of one exploration have in common."""
+    """What all runs of one exploration share."""
 
     unit: EpsilonUnit
     limits: Limits
@@ -128,7 +128,7 @@ class Shared:
 
 
 class SymbolicRun:
-    """One run: follows `prefix`, then the first possible answer; keeps the `trail` of both."""
+    """One run: follows `prefix`, then takes the first possible answer; `trail` records both."""
 
     def __init__(self, shared: Shared, prefix: list[Step]) -> None:
         self.shared, self.prefix = shared, prefix
@@ -166,7 +166,7 @@ class SymbolicRun:
         return self.failure
 
     def where(self) -> str | None:
-        """The line of the mechanism that is being computed, as file:line."""
+        """The line of the mechanism that is running, as file:line."""
         return None if self.line is None else "{}:{}".format(*self.line)
 
     def is_whole(self, value: "Symbolic") -> bool:
@@ -175,7 +175,7 @@ class SymbolicRun:
         return names and plain is not None and plain.denominator == 1
 
     def check_size(self, value: "Symbolic") -> None:
-        """Refuse whole numbers that NumPy's may not hold; those without bounds are of 32 bits."""
+        """Raise for whole numbers that NumPy may not hold; unbounded ones may have 32 bits."""
         reach = abs(value.constant.fraction() or Fraction(0))
         for name, c in value.coefficients:
             ends = self.shared.bounds.get(name, (None, None))
@@ -184,18 +184,18 @@ class SymbolicRun:
             raise self.refused("its whole numbers may be too large for 64 bits")
 
     def real_noises(self, value: "Symbolic") -> int:
-        """How many noises with a density are in an expression."""
+        """How many continuous noises an expression contains."""
         laws = [self.shared.laws.get(n.removeprefix("w")) for n, _ in value.coefficients]
         return sum(law is not None and law.kind != "geometric" for law in laws)
 
     def has_density(self, value: "Symbolic") -> bool:
-        """Whether a number is 0 with probability 0, since real noise is part of it."""
+        """Whether a number has a density, so that it is 0 with probability 0."""
         names = [n.removeprefix("w") for n, _ in value.coefficients]
         released = self.shared.releasing and any(n[:1] == "r" for n in names)
         return released or bool(self.noisy & {*names}) or self.real_noises(value) > 0
 
     def noise(self, law: NoiseLaw) -> str:
-        """The name of the next noise symbol: it stands for one position in one law."""
+        """A new noise symbol, with a fixed name for its position and law."""
         if self.unit.sign(law.parameter) <= 0:
             raise self.refused("the scale of a noise is not positive")
         if law.kind == "geometric" and self.unit.sign(ONE - law.parameter) <= 0:
@@ -223,7 +223,7 @@ class SymbolicRun:
         return len(self.coins) - 1
 
     def coin(self, index: int, bound: ExactNumber) -> bool:
-        """Whether the uniform draw of that index is below a constant."""
+        """Whether the uniform draw with this index is below a constant."""
         low, high = self.coins[index]
         if self.unit.sign(bound - low) <= 0 or self.unit.sign(high - bound) <= 0:
             return self.unit.sign(bound - low) > 0
@@ -233,7 +233,7 @@ class SymbolicRun:
         return below
 
     def draw(self, weights: tuple[ExactNumber, ...]) -> int:
-        """Which of finitely many outcomes; those of probability 0 are left out."""
+        """Draw one of finitely many outcomes; those of probability 0 are left out."""
         self.outcomes.append(self._drawn(weights))
         return self.outcomes[-1]
 
@@ -248,7 +248,7 @@ class SymbolicRun:
         )
 
     def released(self, value: "Symbolic") -> "Symbolic":
-        """Something plus fresh noise as a symbol of its own; data and noise alone as they are.
+        """Something plus fresh noise, as a symbol of its own; data or noise alone stay as they are.
 
         Constants count as something: on the neighbor without records they stand where data were.
         """
@@ -272,7 +272,7 @@ class SymbolicRun:
         return type(value).symbol(name)
 
     def clamped(self, operation: str, value: "Symbolic", constant: Fraction) -> "Symbolic":
-        """min or max of an expression in data and a constant, as a symbol of its own."""
+        """The minimum or maximum of a data expression and a constant, as a symbol of its own."""
         self.check_spent(value)
         self._told |= {n for n, _ in value.coefficients}
         name = f"c{len(self.made)}"
@@ -286,7 +286,7 @@ class SymbolicRun:
             raise self.refused("it uses one noise twice")
 
     def decide(self, gap: "Symbolic", *, strict: bool) -> bool:
-        """Whether gap > 0 (strict) or gap ≥ 0."""
+        """Decide whether gap > 0 (strict) or gap ≥ 0 on this path."""
         if gap.is_constant:
             sign = self.unit.sign(gap.constant)
             return sign > 0 if strict else sign >= 0
@@ -340,14 +340,14 @@ class SymbolicRun:
 
 
 def _alike(before: Any, asked: Any) -> bool:  # noqa: ANN401
-    """Whether two steps that make symbols make the same one."""
+    """Whether two steps introduce the same symbol."""
     made = before[0] == asked[0] and asked[0] in {"release", "clamp"}
     return bool(made and before[1:5] == asked[1:5])
 
 
 @dataclass(slots=True)
 class _Range:
-    """What is known of one direction: low ≤ value ≤ high, strictly or not."""
+    """What is known of one direction: low ≤ value ≤ high, strict or not."""
 
     low: ExactNumber | None
     high: ExactNumber | None
@@ -355,7 +355,7 @@ class _Range:
     high_strict: bool = False
 
     def implies(self, test: Inequality, sign: int, unit: EpsilonUnit) -> bool:
-        """sign·lead·value + constant ≥ 0 follows."""
+        """Whether sign·lead·value + constant ≥ 0 follows."""
         end, open_end = (self.low, self.low_strict) if sign > 0 else (self.high, self.high_strict)
         if end is None:
             return False
@@ -376,7 +376,7 @@ class _Range:
 
 @dataclass(slots=True)
 class Course:
-    """One path: the run that took it, and what came out."""
+    """One path: the run that took it, and its result."""
 
     run: SymbolicRun
     output: Any
@@ -409,7 +409,7 @@ def explore(
 
 
 def _check_fine(shared: Shared) -> None:
-    """Raise where noise is so fine that it matters as which number a float was read."""
+    """Raise if noise is so fine that it matters how a float was read."""
     unit = EpsilonUnit() if shared.unit.every else shared.unit
     laws = [law for law in shared.laws.values() if law.kind != "geometric"]
     finest = min((float(unit.enclosure(law.parameter).mid()) for law in laws), default=math.inf)
@@ -420,7 +420,7 @@ def _check_fine(shared: Shared) -> None:
 
 
 def once(program: Callable[[], Any], run: SymbolicRun) -> Any:  # noqa: ANN401
-    """One run; every way in which it can fail becomes a reason."""
+    """One run; every failure becomes a reason."""
     token = current.set(run)
     try:
         with memory_limit(run.shared.limits.memory):

@@ -1,4 +1,4 @@
-"""Data as a schema declares it: all datasets of a finite one, or symbols for any.
+"""Data as a schema declares them: all datasets of a finite schema, or symbols for any.
 
 The only place that knows the classes of schemas.
 """
@@ -42,7 +42,7 @@ def is_endless(schema: Schema) -> bool:
 
 
 def endless(schema: Schema) -> Schema | None:
-    """The same schema for any length from the least on; None where data are no sequence."""
+    """The schema with any length from its least on; None if data are no sequence."""
     if isinstance(schema, Answers) and schema.dimension is not None:
         return replace(schema, dimension=(1, None))
     if isinstance(schema, Records) and schema.length is not None and schema.ordered:
@@ -51,7 +51,7 @@ def endless(schema: Schema) -> Schema | None:
 
 
 def narrowed(schema: Schema, *datasets: Rows) -> Schema:
-    """A schema of any length, cut to the lengths of some of its datasets; others as they are."""
+    """A schema of any length, restricted to the lengths of some datasets; others unchanged."""
     if not is_endless(schema):
         return schema
     most = max(map(len, datasets))
@@ -61,7 +61,7 @@ def narrowed(schema: Schema, *datasets: Rows) -> Schema:
 
 
 def finite_datasets(schema: Schema, most: int) -> list[Rows] | None:
-    """All datasets as tuples of records or answers; None if there are too many."""
+    """All datasets as tuples of records or answers; None if they are too many."""
     if is_endless(schema):
         return None
     if isinstance(schema, Answers):
@@ -137,7 +137,7 @@ def _range(schema: Records) -> tuple[int, int]:
 
 
 def sizes_of(schema: Answers | Records) -> list[int | None]:
-    """The least and the largest number of answers or records; None if there is no largest."""
+    """The least and largest number of answers or records; None if there is no largest."""
     low, high = (
         _range(schema) if isinstance(schema, Records) else (schema.least_size, schema.least_size)
     )
@@ -161,7 +161,7 @@ def _values(domain: RecordDomain, most: int) -> list[Any] | None:
 
 
 def listed_records(domain: RecordDomain, most: int = 5000) -> list[Any]:
-    """All records of a domain."""
+    """All records of a finite domain."""
     found = _values(domain, most)
     if found is None:
         raise NotUnderstood("there are too many records to list them")
@@ -169,7 +169,7 @@ def listed_records(domain: RecordDomain, most: int = 5000) -> list[Any]:
 
 
 def concrete(schema: Schema, rows: Rows) -> Any:  # noqa: ANN401
-    """The dataset as the mechanism takes it."""
+    """The dataset in the form that the mechanism takes."""
     if isinstance(schema, Answers):
         kept = [int(x) if schema.integer else float(x) for x in rows]
         return kept[0] if schema.dimension is None else np.array(kept)
@@ -183,7 +183,7 @@ def concrete(schema: Schema, rows: Rows) -> Any:  # noqa: ANN401
 
 
 def pattern_rows(schema: Schema) -> Iterator[tuple[Rows, Rows]]:
-    """Neighbors on which mechanisms are known to fail, the most telling first."""
+    """Neighbors on which mechanisms often fail, the most promising first."""
     for candidate in schema.patterns():
         form: Any = candidate.form
         left, right = form if isinstance(form, tuple) else (form.left, form.right)
@@ -221,7 +221,7 @@ def _grid(schema: Answers) -> Iterator[tuple[Rows, Rows]]:
 
 
 def _halves(rows: Any) -> Rows:  # noqa: ANN401
-    """The numbers rounded to halves."""
+    """The numbers, rounded to halves."""
 
     def one(value: Any) -> Any:  # noqa: ANN401
         if isinstance(value, (tuple, list)):
@@ -232,7 +232,7 @@ def _halves(rows: Any) -> Rows:  # noqa: ANN401
 
 
 def plain_rows(rows: Rows) -> list[Any]:
-    """A dataset as JSON holds it; numbers that need not be whole as rationals."""
+    """A dataset in the form of JSON; numbers that need not be whole as rationals."""
     return [_plain(row) for row in rows]
 
 
@@ -245,14 +245,14 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
 
 
 def rational(value: float) -> Fraction:
-    """A declared bound: the simplest rational that it stands for."""
+    """A declared bound as the simplest rational that it stands for."""
     simple = simple_rational(value)
     return Fraction(value) if simple is None else simple
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One number in the data: its bounds (None: none), and whether it is whole."""
+    """One number in the data: its bounds (None if unbounded), and whether it is whole."""
 
     low: Fraction | None
     high: Fraction | None
@@ -260,7 +260,7 @@ class Slot:
 
 
 def slots(schema: Schema, length: int) -> list[Slot]:
-    """The numbers in a dataset of so many records or answers, in the order of their symbols."""
+    """The numbers in a dataset of so many records or answers, in the order of symbols."""
     if isinstance(schema, Answers):
         ends = [rational(e) if math.isfinite(e) else None for e in (schema.low, schema.high)]
         return [Slot(ends[0], ends[1], schema.integer)] * length
@@ -290,12 +290,12 @@ def record_slots(schema: Schema) -> list[Slot]:
 
 
 def same_length(schema: Schema) -> bool:
-    """Whether neighbors have the same number of records, or of answers."""
+    """Whether neighbors have equally many records or answers."""
     return isinstance(schema, Answers) or schema.relation is Relation.REPLACE_ONE
 
 
 def item_values(schema: Schema) -> list[Any] | None:
-    """All that one record can be, as a loop over the data finds it; None if these are not few."""
+    """All values of a record as a loop over the data sees them; None if they are not few."""
     if not isinstance(schema, Records):
         return None
     domain = schema.record
@@ -311,7 +311,7 @@ def item_values(schema: Schema) -> list[Any] | None:
 
 
 def symbolic(schema: Schema, length: int) -> Any:  # noqa: ANN401
-    """The data as the mechanism takes it, with symbols x0, x1, … for its numbers."""
+    """The data in the form that the mechanism takes, with symbols x0, x1, … for its numbers."""
     if not length:
         return concrete(schema, ())
     kinds = ["int" if slot.whole else "float" for slot in slots(schema, length)]
@@ -335,7 +335,7 @@ def symbolic(schema: Schema, length: int) -> Any:  # noqa: ANN401
 
 
 def rows_of(schema: Schema, length: int, values: Mapping[str, float]) -> Rows:
-    """The dataset of so many records in which x0, x1, … have these values."""
+    """The dataset of so many records whose symbols x0, x1, … have these values."""
     width = len(slots(schema, 1))
     numbers = [
         round(values[f"x{i}"]) if slot.whole else float(values[f"x{i}"])
@@ -347,7 +347,7 @@ def rows_of(schema: Schema, length: int, values: Mapping[str, float]) -> Rows:
 
 
 def flattened(schema: Schema, data: Any) -> tuple[list[float], int]:  # noqa: ANN401
-    """The numbers in a dataset, in the order of their symbols; and how many records it has."""
+    """The numbers in a dataset in the order of symbols, and its number of records."""
     if isinstance(schema, Records):
         records = [data] if schema.length is None else list(data)
         return [float(x) for record in records for x in np.ravel(record)], len(records)

@@ -1,4 +1,4 @@
-"""Numbers that stand for data and noise: linear expressions whose comparisons ask the run."""
+"""Symbolic numbers for data and noise: linear expressions; comparisons ask the run."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ PER_RECORD = "w"  # before the name of a symbol that is divided by the number of
 
 
 class Symbolic:
-    """Σ coefficient·symbol + constant. A comparison is a bool at once: the run decides which.
+    """Σ coefficient·symbol + constant. A comparison gives a bool, which the run chooses.
 
     `kind` is what the number is where the mechanism runs, "int" or "float"; None if unknown.
     `signed` says whether, where it is 0, it may be −0.0.
@@ -44,7 +44,7 @@ class Symbolic:
         return Symbolic({name: Fraction(1)}, kind=kind, signed=signed)
 
     def typed(self, kind: str | None) -> "Symbolic":
-        """The same number as an int, as a float, or as either."""
+        """The same number with the type int, float, or either."""
         if kind == self.kind:
             return self
         return Symbolic(dict(self.coefficients), self.constant, kind, self.signed)
@@ -72,7 +72,7 @@ class Symbolic:
         return Symbolic(total, self.constant + other.constant, kind, signed)
 
     def per_record(self, factor: Fraction) -> "Symbolic":
-        """Divided by the number of records: each symbol y becomes y per record, and 1 does."""
+        """The number divided by the number of records: y becomes y per record, and so does 1."""
         plain = self.constant.fraction()
         if plain is None or any(n[0] == PER_RECORD for n, _ in self.coefficients):
             raise refuse("it divides by the number of records twice, or what is not rational")
@@ -84,7 +84,7 @@ class Symbolic:
         return Symbolic(rest, self.constant, self.kind)
 
     def check_zero(self) -> None:
-        """Refuse a float that may be 0.0 or −0.0, and that with some probability.
+        """Raise for a float that may be 0.0 or −0.0 with positive probability.
 
         Data that are told without noise are no secret that a sign could add to.
         """
@@ -184,7 +184,7 @@ class Symbolic:
     __int__ = __index__
 
     def whole(self) -> "Symbolic":
-        """The number itself where it is an integer; rounding anything else is not linear."""
+        """The number itself if it is an integer; rounding anything else is not linear."""
         run = current.get()
         if run is not None and run.is_whole(self):
             return self
@@ -203,7 +203,7 @@ class Symbolic:
         return self._rounded(math.ceil, Fraction(0))
 
     def _rounded(self, rounding: Callable[[Any], int], jump: Fraction) -> "Symbolic":
-        """A constant, rounded, if floats round it alike: they may miss the place of a jump."""
+        """A rounded constant; raise if floats may round it otherwise near a jump."""
         plain = self.constant.fraction()
         if not self.is_constant or plain is None or self.kind == "int":
             return self.whole()
@@ -212,7 +212,7 @@ class Symbolic:
         return Symbolic({}, ExactNumber.of(rounding(plain)), self.kind)
 
     def is_close(self, other: "Symbolic") -> bool:
-        """Whether two constants are so near that floats may compare them otherwise."""
+        """Whether two constants are so close that floats may compare them otherwise."""
         run, gap = current.get(), self.plus(-other)
         if run is None or not self.is_constant or not other.is_constant or gap.kind == "int":
             return False
@@ -232,7 +232,7 @@ class Symbolic:
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __complex__ = _not_linear
 
     def exp(self) -> "Symbolic":
-        """e to this power, of a constant."""
+        """e to the power of a constant."""
         plain = self.constant.multiple()
         run = current.get()
         if self.is_constant and plain is not None and run is not None:
@@ -266,7 +266,7 @@ class Symbolic:
 
 
 class Uniform:
-    """A draw of `rng.random()`: it may only be compared with constants, as a coin."""
+    """A draw of `rng.random()`, which may only be compared with constants."""
 
     __slots__ = ("_index", "_run")
     __hash__ = None  # type: ignore[assignment]
@@ -318,7 +318,7 @@ def number(value: object) -> Symbolic | None:
 
 
 def refuse(reason: str) -> NotUnderstood:
-    """The exception to raise; it also marks the run, should the program catch it."""
+    """The exception to raise; it also marks the run, in case the program catches it."""
     run = current.get()
     return NotUnderstood(reason) if run is None else run.refused(reason)
 
@@ -346,7 +346,7 @@ def _lifted(own: Symbolic, other: object, action: Callable[[Symbolic, Symbolic],
 
 
 def _check_growth(value: ExactNumber, times: int = 1) -> None:
-    """Refuse a power of a number that floats do not hold where ε is merely large, if any ε is."""
+    """Raise for a power that floats cannot hold for large ε, in a claim for every ε."""
     run = current.get()
     if run is None or not run.unit.every:
         return
@@ -359,7 +359,7 @@ def _check_growth(value: ExactNumber, times: int = 1) -> None:
 
 
 def common_kind(*kinds: str | None) -> str | None:
-    """What a sum or a product of such numbers is."""
+    """The type of a sum or product of such numbers."""
     if "float" in kinds:
         return "float"
     return None if None in kinds else "int"
@@ -393,7 +393,7 @@ def _quotient(a: Symbolic, b: Symbolic) -> Symbolic:
 
 
 def _inverse(value: ExactNumber) -> ExactNumber:
-    """1/value, unless that is 0 at some ε that is asked for."""
+    """1/value; raise if it is 0 at some ε in question."""
     run = current.get()
     if run is not None and not run.unit.sign(value):
         raise refuse("it divides by zero")
@@ -419,7 +419,7 @@ def _decided(gap: Symbolic, *, strict: bool) -> bool:
 
 
 def check_wide(kind: np.dtype[Any]) -> None:
-    """Symbols stand for real numbers: other types of NumPy round or overflow before those do."""
+    """Raise for NumPy types that round or overflow earlier than real numbers do."""
     if kind.kind in "iufc" and kind not in {np.dtype(np.int64), np.dtype(np.float64)}:
         raise refuse(f"it computes with {kind}, which rounds or overflows early")
 

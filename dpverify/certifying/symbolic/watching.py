@@ -1,4 +1,4 @@
-"""Stop a mechanism that does not end: a watcher that raises inside the running thread."""
+"""Stop a mechanism that does not end, by raising an exception in its thread."""
 
 import ctypes
 import faulthandler
@@ -30,7 +30,7 @@ _RAISING = threading.Lock()
 
 @contextmanager
 def watched(seconds: float, memory: int) -> Iterator[None]:
-    """Raise `OverTime` in the calling thread after so many seconds, or so many more bytes.
+    """Raise `OverTime` in the calling thread after so many seconds or additional bytes.
 
     It is raised at the next step of Python code, again and again until the block is left: a
     program that catches everything does not get away.
@@ -83,7 +83,7 @@ def _watched(seconds: float, memory: int) -> Iterator[None]:  # noqa: C901  # wa
 
 @contextmanager
 def _lost_quietly() -> Iterator[None]:
-    """Say nothing of an `OverTime` that is lost, as it is in the callback of a weak reference.
+    """Silence an `OverTime` that Python discards, as in the callback of a weak reference.
 
     Python tells of every exception that it has to drop; this one is raised again soon.
     """
@@ -101,7 +101,7 @@ def _lost_quietly() -> Iterator[None]:
 
 
 class _Returns:
-    """End the process when a run has come back to Python, whatever it catches.
+    """End the process once a stuck run returns to Python, whatever it catches.
 
     Python calls this between two of its own steps alone. Other processes may have kept the run from
     getting anywhere, so it must have worked for a while, or have come back often.
@@ -117,7 +117,7 @@ class _Returns:
 
 
 def endless_at(run: Callable[[], object], seconds: float, memory: int) -> str | None:
-    """The line at which a run is stuck in a call into C: only its whole process can be stopped.
+    """The line where a run is stuck in a C call; only its whole process can then be stopped.
 
     It is tried in a process of its own. None if it came to an end, or back to Python after a
     second: such a run can be stopped.
@@ -162,7 +162,7 @@ def endless_at(run: Callable[[], object], seconds: float, memory: int) -> str | 
 
 @contextmanager
 def memory_limit(most: int) -> Iterator[None]:
-    """Within the block, refuse memory beyond so many more bytes by a `MemoryError`.
+    """Within the block, raise MemoryError beyond so many additional bytes.
 
     A single call into C cannot be stopped by `watched`: a list of 10¹⁰ numbers is made in one step.
     Where the system does not tell how much is held, there is no limit.
@@ -181,7 +181,7 @@ def memory_limit(most: int) -> Iterator[None]:
 
 
 def _held() -> int | None:
-    """The addresses that the process holds, in bytes."""
+    """The size of the process's address space, in bytes."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
     except OSError:
@@ -190,6 +190,6 @@ def _held() -> int | None:
 
 
 def _peak() -> int:
-    """The most memory that the process ever held, in bytes."""
+    """The peak memory of the process, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -1,4 +1,4 @@
-"""Privacy amplification: random batches, shuffling, and steps that are never released."""
+"""Privacy amplification: by sampling, by shuffling, and by hiding intermediate steps."""
 
 from typing import TYPE_CHECKING
 

@@ -68,7 +68,7 @@ class RandomAllocation(Described):
         return base
 
     def _check_total(self, size: float, *, is_normal: bool) -> None:
-        """Raise where ratios of all selected steps together overflow."""
+        """Raise if the likelihood ratios of all selected steps together overflow."""
         total = self.selected * size * (size if is_normal else 1.0)
         if total > _LARGEST_TOTAL:
             unit = "the square of sensitivity over noise" if is_normal else "sensitivity over scale"

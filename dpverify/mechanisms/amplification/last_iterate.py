@@ -61,7 +61,7 @@ class LastIterate(Described):
 
     @property
     def squared_mu(self) -> arb:
-        """μ² of the bound: of all steps, or of the last k from points at most a diameter apart."""
+        """μ² of the bound: from all steps, or from the last k and the diameter of the domain."""
         whole = self._cost(self.steps, 0.0)
         for last in self._tried():
             whole = whole.min(self._cost(last, self.diameter or 0.0))
@@ -84,7 +84,7 @@ class LastIterate(Described):
         return (power * ball(apart) + move * sums) ** 2 / squares / ball(self.sigma) ** 2
 
     def pair(self, relation: Relation) -> Pair:
-        """A Gaussian pair, attained by a quadratic; between two in a set that has a diameter.
+        """A Gaussian pair, attained by a quadratic; between two pairs if the domain is bounded.
 
         There the last step alone is attained, by a map whose steps are far from the boundary.
         """

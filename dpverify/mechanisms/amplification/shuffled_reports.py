@@ -1,4 +1,4 @@
-"""Local reports that a shuffler mixes before anyone sees them."""
+"""Local reports that a shuffler mixes before anybody sees them."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _LEAST_EPSILON = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShuffledReports(Described):
-    """Shuffled reports of `reports` users, each `local_epsilon`-DP; only the set of them is seen.
+    """Reports of `reports` users, each `local_epsilon`-DP, in random order.
 
     All users apply one randomizer, anything that keeps ε₀: reports that tell who made them are
     not hidden by shuffling. The number of
@@ -46,7 +46,7 @@ class ShuffledReports(Described):
             )
 
     def pair(self, relation: Relation) -> Pair:
-        """Bounds from both sides; one report alone is randomized response."""
+        """Upper and lower bounds; a single report is randomized response."""
         if Relation.parse(relation) is not Relation.REPLACE_ONE:
             raise NotSupported(
                 f"relation={Relation.parse(relation).value!r} must be "

@@ -45,7 +45,7 @@ LEAST_RATE = 1e-9  # below, mixtures of several shifts drown in rounding
 
 
 class Samplable(Protocol):
-    """What is subsampled: a mechanism with a dominating pair."""
+    """What can be subsampled: a mechanism with a dominating pair."""
 
     def pair(self, relation: Relation) -> Pair: ...
 
@@ -123,7 +123,7 @@ class Subsampled(Described):
 
     @property
     def is_plain(self) -> bool:
-        """Whether every record is drawn on its own, and protected on its own."""
+        """Whether every record is drawn and protected on its own, not as part of a group."""
         return self.records == 1 and self.at_most is None
 
     def pair(self, relation: Relation) -> Pair:
@@ -199,7 +199,7 @@ class SubsampledWithoutReplacement(Described):
         return WithoutReplacementPair(base, self.rate)  # type: ignore[arg-type]  # exact, so no float
 
     def _any_pair(self, base: Pair) -> Pair:
-        """q·δ(ln(1 + (e^ε − 1)/q)) for ε ≥ 0: the greater of a record removed and one added.
+        """q·δ(ln(1 + (e^ε − 1)/q)) for ε ≥ 0, the larger of removing and adding a record.
 
         With g(a, b) = b·f(a/b) and f the profile of the base in x = e^ε, these are g(qx + t, q) and
         g(qx, q − t) at t = (1−q)(x−1); and g rises along (1, 1) where a ≥ b, since f falls.
@@ -253,7 +253,7 @@ class SubsampledWithReplacement(Described):
 
 
 def check_replaced(relation: Relation) -> None:
-    """Raise unless a record is replaced, where the number of records is public."""
+    """Raise unless the relation is REPLACE_ONE, under which the number of records is public."""
     if Relation.parse(relation) is not Relation.REPLACE_ONE:
         raise NotSupported(
             f"relation={Relation.parse(relation).value!r} must be "
@@ -265,7 +265,7 @@ def check_replaced(relation: Relation) -> None:
 def check_within_reach(
     mechanism: object, base: GaussianPair | LaplacePair, *, most: float = LARGEST_SHIFT
 ) -> None:
-    """Raise where ratios of one step drown in rounding, or overflow."""
+    """Raise if the likelihood ratios of one step are lost in rounding, or overflow."""
     size = float(shift_of(base).size)
     if not LEAST_SHIFT <= size <= most:
         raise NotSupported(
@@ -276,7 +276,7 @@ def check_within_reach(
 
 
 def replaced_pair(base: FinitePair, rate: float) -> FinitePair:
-    """What a replaced record costs: both mixtures at once, in the worst coupling of the two.
+    """The pair for a replaced record: both mixtures at once, in the worst coupling.
 
     With A, V and W the outputs without the record, with the old one and with the new one, V against
     A and W against A are dominated by `base`; so (V, W) is at worst as `antitone` has it, and so
@@ -292,7 +292,7 @@ def replaced_pair(base: FinitePair, rate: float) -> FinitePair:
 
 
 def both_ends(base: Pair, sampled: Callable[[Pair], Pair]) -> Pair:
-    """Samples of what lies between two pairs, where samples of these bound them."""
+    """The pair of a sample from something known between two pairs, bounded by their samples."""
     if not isinstance(base, BetweenPair) or not base.samples:
         return sampled(base)
     nothing = base.lower.max_loss == 0.0 and base.lower.singular_mass == 0.0
@@ -301,7 +301,7 @@ def both_ends(base: Pair, sampled: Callable[[Pair], Pair]) -> Pair:
 
 
 def sampled_pair(mechanism: Samplable | Pair, relation: Relation) -> Pair:
-    """The pair of what is sampled; a pair stands for itself."""
+    """The pair of a sampled mechanism; a pair is returned as it is."""
     check_instance("mechanism", mechanism)
     if not isinstance(mechanism, Pair) and not callable(getattr(mechanism, "pair", None)):
         raise InvalidParameter(

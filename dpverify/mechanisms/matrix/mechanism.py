@@ -1,4 +1,4 @@
-"""Correlated noise on a stream: C·x + z is released, and everything else computed from it."""
+"""Correlated noise on a stream: C·x + z is released, the rest is post-processing."""
 
 import math
 from dataclasses import dataclass, field
@@ -79,7 +79,7 @@ class MatrixMechanism(Described):
 
     @property
     def squared_sensitivity(self) -> Bracket:
-        """The largest squared ℓ2 move of C·x, for rows of x that move by 1."""
+        """The largest squared ℓ2 distance that C·x moves if allowed rows of x move by 1."""
         count = self.matrix.shape[1]
         match self.participation:
             case "once":
@@ -92,7 +92,7 @@ class MatrixMechanism(Described):
                 return sensitivity.squared_separated(self.matrix, self.period or 1, most)
 
     def pair(self, relation: Relation) -> Pair:
-        """A Gaussian pair; two of them, as bounds, where the sensitivity is not known exactly."""
+        """A Gaussian pair; between two such pairs if the sensitivity is not known exactly."""
         Relation.parse(relation)
         found = self.squared_sensitivity
         scale = (Fraction(self.l2_sensitivity) / Fraction(self.sigma)) ** 2
@@ -102,7 +102,7 @@ class MatrixMechanism(Described):
         return BetweenPair(upper, lower, theorem=MATRIX_MECHANISM)
 
     def amplified(self, *, rate: float, relation: Relation) -> Accountant:
-        """All steps on Poisson samples, in turn from as many parts of the data as C has bands.
+        """All steps on Poisson samples, drawn in turn from as many parts of the data as bands of C.
 
         At step i every record of part i mod b is drawn with probability `rate`. The columns that
         one record can reach do not overlap, so the run is a composition of ⌈n/b⌉ subsampled

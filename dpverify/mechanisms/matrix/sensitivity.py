@@ -18,7 +18,7 @@ _UNIT = 2.0**-52
 
 
 def squared(matrix: Floats, patterns: Iterable[list[int]]) -> Bracket:
-    """The largest squared move over the patterns listed; both ends."""
+    """Bounds on the largest squared distance over the listed participation patterns."""
     gram, sizes = matrix.T @ matrix, np.abs(matrix).T @ np.abs(matrix)
     lower = upper = error = 0.0
     for pattern in patterns:
@@ -31,7 +31,7 @@ def squared(matrix: Floats, patterns: Iterable[list[int]]) -> Bracket:
 
 
 def _widened(lower: float, upper: float, size: float, matrix: Floats) -> Bracket:
-    """The ends moved apart by what rounding may have cost."""
+    """The bounds, widened by a bound on rounding errors."""
     slack = 2.0 * (sum(matrix.shape) + 64) * _UNIT * size
     return Bracket(max(lower - slack, 0.0), upper + slack)
 
@@ -41,12 +41,12 @@ def once(steps: int) -> Iterable[list[int]]:
 
 
 def epochs(steps: int, period: int) -> Iterable[list[int]]:
-    """One step in every epoch, always the same one."""
+    """The patterns with one step per epoch, always the same one."""
     return (list(range(start, steps, period)) for start in range(min(period, steps)))
 
 
 def squared_separated(matrix: Floats, separation: int, most: int) -> Bracket:
-    """The largest squared move over all patterns with gaps of at least `separation`.
+    """Bounds on the largest squared distance over all patterns with this `separation`.
 
     Exact where columns that far apart do not overlap: then a pattern costs the sum of its Xᵢᵢ. In
     general Σ_{i ∈ π} max_{π′ ∋ i} Σ_{j ∈ π′} |Xᵢⱼ| is at least as much, and every pattern that is

@@ -1,4 +1,4 @@
-"""Strategy matrices: what is released of a stream with one row a step."""
+"""Strategy matrices: linear combinations of a stream's steps that are released with noise."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ MOST_STEPS = 4096
 
 
 def strategy_of(given: object, steps: int | None, bands: int | None) -> Floats:
-    """The matrix that a name or an array stands for: as many columns as steps."""
+    """The matrix for a name or array, with as many columns as there are steps."""
     if isinstance(given, str):
         check_member("strategy", given, NAMES)
         count = as_count("steps", steps, most=MOST_STEPS)
@@ -32,7 +32,7 @@ def strategy_of(given: object, steps: int | None, bands: int | None) -> Floats:
 
 
 def tree(steps: int) -> Floats:
-    """The sums of all nodes of a binary tree over the steps: one row a node."""
+    """The sums at all nodes of a binary tree over the steps, one row per node."""
     rows, width = [], 1
     while True:
         for start in range(0, steps, width):
@@ -54,7 +54,7 @@ def square_root(steps: int, bands: int) -> Floats:
 
 
 def bandwidth(matrix: Floats) -> int:
-    """The least b such that column j reaches from row j to row j + b − 1; raises if it is above.
+    """The least b such that column j only reaches rows j to j + b − 1; raise if it reaches above.
 
     Columns b apart then have no row in common, and no release comes before its step.
     """

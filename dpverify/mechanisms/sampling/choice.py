@@ -29,7 +29,7 @@ _BLOCK = 1 << 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutPoints:
-    """Where the unit interval is cut; outcome i lies between cut i − 1 and cut i.
+    """Cut points of the unit interval; outcome i is between cut i − 1 and cut i.
 
     `floats` are the cuts in ascending order, each within `error` of the exact one; `balls` encloses
     all of them at a given precision.
@@ -60,7 +60,7 @@ class CutPoints:
         return least
 
     def resolve(self, uniform: LazyUniform, least: int, most: int, rng: np.random.Generator) -> int:
-        """The number of cuts that are not above `uniform`, known to lie from `least` to `most`."""
+        """The number of cuts at or below `uniform`, known to be from `least` to `most`."""
         precision = _FIRST_PRECISION
         while least < most:
             refine([uniform], rng)
@@ -78,7 +78,7 @@ class CutPoints:
 
 
 def at_precision(formulas: Callable[[], Sequence[arb]]) -> Callable[[int], Sequence[arb]]:
-    """The balls of `formulas` at a precision."""
+    """The formulas evaluated as balls at one precision."""
 
     @cache
     def balls(precision: int) -> Sequence[arb]:

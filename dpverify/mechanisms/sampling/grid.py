@@ -1,4 +1,4 @@
-"""The grid of float-safe noise: what can be released does not depend on the data.
+"""The grid of float-safe noise: the set of possible outputs does not depend on the data.
 
 An answer x is rounded to the nearest multiple of a grid step g, a power of two that is fixed by
 declared parameters and the answer's shape alone, and an integer number of steps is added. That
@@ -31,7 +31,7 @@ _RESOLVED = 1 << 53  # beyond, several multiples of the step share one float
 
 
 def exact(value: SupportsFloat) -> Fraction:
-    """The checked real number itself."""
+    """The number itself, checked to be a finite real."""
     return Fraction(value) if isinstance(value, (int, Fraction)) else Fraction(float(value))
 
 
@@ -64,7 +64,7 @@ class Grid:
         return released
 
     def noise_of(self, outputs: Floats, answer: Floats) -> tuple[Ints, NDArray[np.bool_]]:
-        """The noise, in steps, that leads from `answer` to each output; and which outputs exist."""
+        """The noise (in steps) from `answer` to each output, and which outputs are possible."""
         with np.errstate(over="ignore"):
             scaled = np.ldexp(outputs, -self.exponent)
         if not (np.abs(scaled) < _RESOLVED).all():
@@ -76,11 +76,11 @@ class Grid:
         return whole.astype(np.int64) - self.steps(answer), whole == scaled
 
     def whole_steps_in(self, length: Fraction) -> int:
-        """The least whole number of steps that is not below `length`."""
+        """The least whole number of steps that is at least `length`."""
         return math.ceil(length / Fraction(2) ** self.exponent)
 
     def rounded_sensitivity(self, sensitivity: Fraction, norm: float, dimension: int) -> arb:
-        """A bound on ‖round(x) − round(x′)‖ in steps, where ‖x − x′‖ ≤ sensitivity.
+        """A bound on ‖round(x) − round(x′)‖ in steps, if ‖x − x′‖ ≤ sensitivity.
 
         A coordinate that moves by t steps moves by at most ⌈t⌉ < t + 1 whole ones. For one
         coordinate or the maximum norm the bound is hence ⌈Δ/g⌉; for the sum, an integer below
@@ -103,7 +103,7 @@ def spread(norm: float, dimension: int) -> arb:
 
 @dataclass(frozen=True, slots=True)
 class GridNoise:
-    """Noise of a declared scale on a query of a declared sensitivity, moved to a grid.
+    """Noise of a given scale on a query of a given sensitivity, rounded to a grid.
 
     The ratio of scale to sensitivity, on which the guarantee rests, is kept: `scale_in_steps` is
     not below `scale`/`sensitivity` times the sensitivity of the rounded answer.
@@ -122,12 +122,12 @@ class GridNoise:
     def released(
         self, law: Exponential | HalfNormal, answer: Floats, size: int, rng: np.random.Generator
     ) -> Floats:
-        """`size` releases of the answer, each coordinate with noise of its own."""
+        """`size` releases of the answer, with independent noise on each coordinate."""
         shape = (size, *answer.shape)
         return self.grid.release(answer, nearest_steps(law, self.scale_in_steps, shape, rng))
 
     def log_masses(self, law: Exponential | HalfNormal, outputs: Floats, answer: Floats) -> Floats:
-        """Log probability of each coordinate of outputs that `released` draws; −∞ off the grid."""
+        """The log probability of each coordinate of `released` outputs; −∞ off the grid."""
         steps, reachable = self.grid.noise_of(outputs, answer)
         return np.where(reachable, law.log_rounded_mass(steps, self.scale_in_steps), -np.inf)
 
@@ -154,13 +154,13 @@ class GridNoise:
 
     @property
     def inflation(self) -> float:
-        """Sensitivity of the rounded answer over the declared one, rounded up."""
+        """The sensitivity of the rounded answer divided by the declared one, rounded up."""
         declared = exact(self.sensitivity) / Fraction(2) ** self.grid.exponent
         return enclose(lambda: self._rounded() / ball(declared))[1]
 
     @property
     def scale_in_steps(self) -> float:
-        """The scale of the noise that is added, in grid steps, rounded up."""
+        """The scale of the added noise in grid steps, rounded up."""
         ratio = exact(self.scale) / exact(self.sensitivity)
         steps = enclose(lambda: self._rounded() * ball(ratio))[1]
         if not steps <= LARGEST_SCALE:

@@ -1,4 +1,4 @@
-"""Integers with exactly the discrete Laplace and the discrete Gaussian distribution.
+"""Integers drawn exactly from the discrete Laplace and discrete Gaussian distributions.
 
 A geometric number is an exponential one rounded down, which `inversion` draws exactly. Two signs
 make it discrete Laplace, where −0 is drawn again; and that, kept with probability
@@ -46,7 +46,7 @@ def discrete_gaussian(sigma: float, shape: tuple[int, ...], rng: np.random.Gener
 
 
 def _filled(some: Callable[[int], Ints], shape: tuple[int, ...]) -> Ints:
-    """As many as the shape takes, from draws of which an unknown share is kept."""
+    """Fill the shape with draws of which an unknown fraction is kept."""
     result = np.empty(shape, np.int64)
     flat = result.reshape(-1)
     done = 0
@@ -94,7 +94,7 @@ def exponential_coins(
 def _coins(
     needed: Floats, room: Floats, exactly: Callable[[int], Fraction], rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """True with probability e^(−needed), by an exponential draw; `exactly` is asked in doubt."""
+    """True with probability e^(−needed), by an exponential draw; doubtful cases call `exactly`."""
     numerators = random_words(needed.size, rng) >> np.uint64(1)
     drawn = EXPONENTIAL.quantile(leading(numerators, UNIFORM_BITS))
     kept: NDArray[np.bool_] = drawn > needed
@@ -107,7 +107,7 @@ def _coins(
 
 
 def _exceeds(exponent: Fraction, uniform: LazyUniform, rng: np.random.Generator) -> bool:
-    """Whether −ln u > exponent, with as many digits of u as that takes."""
+    """Whether −ln u > exponent, using as many digits of u as that takes."""
     if exponent == 0:
         return True
     precision = FIRST_PRECISION

@@ -1,4 +1,4 @@
-"""Integers with exactly the distribution of a rounded continuous magnitude.
+"""Integers drawn exactly from the distribution of a rounded continuous magnitude.
 
 A draw is u ↦ ⌊scale·x(u) + offset⌋, where x is the quantile function and u is uniform with
 infinitely many digits, 63 of which are drawn at first. Floats settle the integer whenever it is
@@ -57,7 +57,7 @@ class Steps:
         return steps, (words & np.uint64(1)).astype(np.int64)
 
     def resolve(self, uniform: LazyUniform, rng: np.random.Generator) -> int:
-        """The integer of one draw, exactly, with as many further digits as that takes."""
+        """The exact integer of one draw, with as many further digits as that takes."""
         precision = FIRST_PRECISION
         while True:
             refine([uniform], rng)

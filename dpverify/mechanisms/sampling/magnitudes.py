@@ -1,4 +1,4 @@
-"""Distributions of a magnitude x ≥ 0, with quantiles in floats and, rigorously, as balls.
+"""Distributions of a magnitude x ≥ 0, with quantiles in floats and as rigorous balls.
 
 `quantile(u)` is the x that is exceeded with probability u. The float version is trusted only for
 u above 2^-15, and there only to `accuracy`, hundreds of times less than it delivers; everything
@@ -32,11 +32,11 @@ class Magnitude(ABC):
     @property
     @abstractmethod
     def accuracy(self) -> int:
-        """The float quantile is assumed to be within 2^accuracy·(1 + x) of the exact one."""
+        """The assumed error of the float quantile: at most 2^accuracy·(1 + x)."""
 
     @property
     def margin(self) -> float:
-        """Twice the assumed error: room for the rounding of u and of what is done with x."""
+        """Twice the assumed error, which leaves room for the rounding of u and later steps."""
         return 2.0 ** (self.accuracy + 1)
 
     @property
@@ -105,7 +105,7 @@ class _Smooth(Magnitude):
     def density(self, x: arb) -> arb: ...
 
     def quantile_ball(self, tail: arb) -> arb:
-        """Starts from the float, whose error then does not matter, and bisects if that fails."""
+        """Start from the float quantile, whose error does not matter, and bisect if that fails."""
         return self.quantile_balls([tail])[0]
 
     def quantile_balls(self, tails: Sequence[arb]) -> list[arb]:
@@ -126,7 +126,7 @@ class _Smooth(Magnitude):
         return root
 
     def _newton(self, center: arb, around: arb, tail: arb) -> arb | None:
-        """The roots, if `around`, which holds `center`, is seen to hold them too. [Moore 1966]
+        """A ball with the root, if Newton shows that `around` contains it; else None. [Moore 1966]
 
         Let c + (P(X > c) − u)/density(ξ) lie in `around` for all ξ in it and all u in `tail`.
         Then going from c to the end of `around` on the root's side changes P(X > ·) by at least

@@ -1,4 +1,4 @@
-"""Integer vectors with exactly the distribution of rounded noise of density ∝ exp(−‖z‖_p/scale).
+"""Integer vectors drawn exactly as rounded noise of density ∝ exp(−‖z‖_p/scale).
 
 Such noise is z = R·x/‖x‖_p: R a sum of d exponentials, the coordinates of x independent with
 density ∝ exp(−|x|^p) (for p = 2, normal). For p = ∞ it is R·x with R a sum of d + 1 exponentials
@@ -45,7 +45,7 @@ def direction_law(norm: float) -> Magnitude:
 
 
 def lengths(rows: Floats, norm: float) -> Floats:
-    """‖row‖_p for each row, as a column; powers neither overflow nor vanish all at once."""
+    """‖row‖_p for each row, as a column, without overflow or underflow of powers."""
     largest: Floats = np.abs(rows).max(axis=1, keepdims=True)
     if norm == math.inf:
         return largest
@@ -124,7 +124,7 @@ class NormNoise:
         return radius * share * self.scale + 0.5, slack
 
     def resolve(self, numerators: Words, rng: np.random.Generator) -> list[int]:
-        """The magnitudes of one vector, exactly, with as many further digits as that takes."""
+        """The exact magnitudes of one vector, with as many further digits as that takes."""
         uniforms = [LazyUniform(int(numerator), UNIFORM_BITS) for numerator in numerators]
         precision = _FIRST_PRECISION
         while True:

@@ -15,7 +15,7 @@ _LARGEST_WORD = (1 << WORD_BITS) - 1
 
 
 def random_words(count: int, rng: np.random.Generator) -> Words:
-    """`count` independent words of 64 random bits."""
+    """`count` independent random words of 64 bits."""
     return rng.integers(0, _LARGEST_WORD, count, dtype=np.uint64, endpoint=True)
 
 
@@ -37,22 +37,22 @@ class LazyUniform:
     bits: int
 
     def append(self, word: int) -> None:
-        """Learn the next 64 digits."""
+        """Append the next 64 binary digits."""
         self.numerator = (self.numerator << WORD_BITS) | word
         self.bits += WORD_BITS
 
     @property
     def significant(self) -> int:
-        """The number of digits known from the first 1 on."""
+        """The number of known digits from the first 1 on."""
         return self.numerator.bit_length()
 
     def ball(self) -> arb:
-        """All numbers that begin with the known digits."""
+        """A ball with all numbers that begin with the known digits."""
         exponent = -self.bits - 1
         return arb((2 * self.numerator + 1, exponent), (1, exponent))
 
     def rounded_ball(self) -> arb:
-        """The same to the working precision, which is faster."""
+        """The same at the working precision, which is faster."""
         return arb(2 * self.numerator + 1, 1) * _power_of_two(-self.bits - 1)
 
 
@@ -62,6 +62,6 @@ def _power_of_two(exponent: int) -> arb:
 
 
 def refine(uniforms: Sequence[LazyUniform], rng: np.random.Generator) -> None:
-    """Append 64 random digits to each."""
+    """Append 64 random digits to each number."""
     for uniform, word in zip(uniforms, random_words(len(uniforms), rng).tolist(), strict=True):
         uniform.append(word)

@@ -1,4 +1,4 @@
-"""Selection: one of many candidates, questions above a threshold, or the best of several runs."""
+"""Private selection: a candidate, queries above a threshold, or the best of several runs."""
 
 from typing import TYPE_CHECKING
 

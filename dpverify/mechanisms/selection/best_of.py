@@ -76,7 +76,7 @@ class BestOf(Described):
         self._check_mechanism()
 
     def _check_mechanism(self) -> None:
-        """Raise if the mechanism has a pair under neither relation."""
+        """Raise if the mechanism has no pair under either relation."""
         try:
             sampled_pair(self.mechanism, Relation.ADD_REMOVE)
         except NotSupported:
@@ -96,7 +96,7 @@ class BestOf(Described):
                 return NegativeBinomial.of_mean(float(self.shape or 0.0), float(self.mean))
 
     def pair(self, relation: Relation) -> Pair:
-        """Bounds from both sides, for every score."""
+        """Upper and lower bounds, valid for every score."""
         relation = Relation.parse(relation)
         base = sampled_pair(self.mechanism, relation)
         if base.max_loss == 0.0 and base.singular_mass == 0.0:

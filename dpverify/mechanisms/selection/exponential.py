@@ -76,7 +76,7 @@ class ExponentialMechanism(Described):
         return Claim(PureDP(epsilon=self.epsilon), None, EXPONENTIAL_MECHANISM, assumes)
 
     def pair(self, relation: Relation) -> BoundedRangePair:
-        """Losses that lie in a range of length ε: up to the change of a score, all are alike.
+        """The pair of bounded range: all losses lie in a range of length ε.
 
         The largest loss, ε, is approached by an unlikely candidate whose score falls while those
         of all others rise.
@@ -107,7 +107,7 @@ class ExponentialMechanism(Described):
 
     @property
     def _factor(self) -> Fraction:
-        """What a score is multiplied by to become a log weight."""
+        """The factor from scores to log weights."""
         return exact(self.epsilon) / exact(self.score_sensitivity) / (1 if self.monotone else 2)
 
     def _exponents(self, scores: Floats) -> Floats:
@@ -119,7 +119,7 @@ class ExponentialMechanism(Described):
         return below
 
     def _cut_balls(self, scores: Floats) -> list[arb]:
-        """The exact cumulated probabilities of the scores as they are."""
+        """The exact cumulative probabilities of the given scores."""
         factor, best = ball(self._factor), arb(float(scores.max()))
         weights = [(factor * (arb(score) - best)).exp() for score in scores.tolist()]
         cumulated = list(accumulate(weights))

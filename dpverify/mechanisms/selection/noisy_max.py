@@ -82,7 +82,7 @@ class NoisyMax(Described):
         return Claim(PureDP(epsilon=self.epsilon), None, NOISY_MAX, assumes)
 
     def pair(self, relation: Relation) -> Pair:
-        """Randomized response, which dominates; and two candidates that change places.
+        """At most randomized response, at least two candidates that swap places.
 
         The one that is behind by t wins with probability e^(−t/b)/2, b being the scale, and with
         Laplace noise e^(−t/b)·(2 + t/b)/4.
@@ -95,7 +95,7 @@ class NoisyMax(Described):
         return bounded(self.epsilon, lower, NOISY_MAX)
 
     def _gaps(self) -> tuple[Fraction, Fraction]:
-        """By how much the loser is behind before and after, in scales of the noise."""
+        """How far the loser is behind before and after, in units of the noise scale."""
         reach = 1 if self.monotone else 2
         if self.arithmetic == "real":
             half = reach * exact(self.score_sensitivity) / self.scale / 2
@@ -108,13 +108,13 @@ class NoisyMax(Described):
         return before, after
 
     def _overtakes(self, gap: Fraction) -> arb:
-        """How likely a candidate wins that is behind by so many scales."""
+        """The probability that a candidate this far behind wins."""
         fall = (-ball(gap)).exp()
         return fall / 2 if self.noise == "exponential" else fall * (2 + ball(gap)) / 4
 
     @property
     def scale(self) -> Fraction:
-        """Of the noise, before the grid: 2Δ/ε, or Δ/ε for monotone scores."""
+        """The noise scale before the grid: 2Δ/ε, or Δ/ε for monotone scores."""
         reach = 1 if self.monotone else 2
         return reach * exact(self.score_sensitivity) / exact(self.epsilon)
 
@@ -142,5 +142,5 @@ class NoisyMax(Described):
         return noise.grid.steps(scores) + steps
 
     def _grid_noise(self) -> GridNoise:
-        """Every score is rounded by itself, as the maximum norm does: D = ⌈Δ/g⌉ steps."""
+        """The noise on the grid; scores are rounded one by one, so D = ⌈Δ/g⌉ steps."""
         return GridNoise(self.scale, self.score_sensitivity, math.inf, 1, self.grid_exponent)

@@ -1,4 +1,4 @@
-"""Permute-and-flip: candidates in random order, the first whose coin shows heads."""
+"""Permute-and-flip: go through candidates in random order and return the first heads."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,7 +27,7 @@ _BLOCK = 1 << 20  # coins a pass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermuteAndFlip(Described):
-    """Choose the first candidate, in random order, whose coin shows heads: ε-DP.
+    """Choose the first candidate, in random order, whose biased coin shows heads: ε-DP.
 
     The coin of a candidate has probability exp(ε·(score − best)/(2Δ)).
 
@@ -57,7 +57,7 @@ class PermuteAndFlip(Described):
         return Claim(PureDP(epsilon=self.epsilon), None, PERMUTE_AND_FLIP, assumes)
 
     def pair(self, relation: Relation) -> Pair:
-        """Randomized response, which dominates; and two candidates, the worse e^(−ε/2)/2 likely."""
+        """At most randomized response, at least two candidates, the worse e^(−ε/2)/2 likely."""
         Relation.parse(relation)
 
         def worse() -> arb:
@@ -109,5 +109,5 @@ class PermuteAndFlip(Described):
 
     @property
     def _factor(self) -> Fraction:
-        """What a score is multiplied by to become an exponent."""
+        """The factor from scores to exponents."""
         return exact(self.epsilon) / exact(self.score_sensitivity) / (1 if self.monotone else 2)

@@ -37,7 +37,7 @@ _BLOCK = 1 << 20  # noises per pass, to bound memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparseVector(Described):
-    """Say of each query whether its noisy answer reaches a noisy threshold, up to c times: ε-DP.
+    """For each query, whether its noisy answer reaches a noisy threshold, up to c times: ε-DP.
 
     `data` is the list of the queries' answers, each of sensitivity Δ = `sensitivity`, as the float
     that it is. Outputs are rows of 1 (reached), 0 (not reached), and −1 (not answered) after the
@@ -92,18 +92,18 @@ class SparseVector(Described):
         return Claim(PureDP(epsilon=self.epsilon), None, SPARSE_VECTOR, assumes)
 
     def pair(self, relation: Relation) -> Pair:
-        """Randomized response, which dominates; how much less it shows is not known."""
+        """Upper bound: randomized response; a lower bound is not known."""
         Relation.parse(relation)
         return bounded(self.epsilon, ALIKE, SPARSE_VECTOR)
 
     @property
     def threshold_scale(self) -> Fraction:
-        """Of the threshold's noise, before the grid: Δ/ε₁."""
+        """The scale of the threshold's noise, before the grid: Δ/ε₁."""
         return exact(self.sensitivity) / (exact(self.epsilon) * self._share)
 
     @property
     def query_scale(self) -> Fraction:
-        """Of each query's noise, before the grid: 2cΔ/ε₂, or cΔ/ε₂ for monotone answers."""
+        """The scale of each query's noise before the grid: 2cΔ/ε₂, or cΔ/ε₂ if monotone."""
         reach = int(self.answers) * (1 if self.monotone else 2)
         return reach * exact(self.sensitivity) / (exact(self.epsilon) * (1 - self._share))
 
@@ -121,7 +121,7 @@ class SparseVector(Described):
         return result
 
     def _reached(self, answers: Floats, rows: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Whether each query would reach the threshold, as if none were the last."""
+        """Whether each query would reach the threshold if the technique did not stop."""
         once, each = (rows, 1), (rows, answers.size)
         if self.arithmetic == "real":
             bar = float(self.threshold) + rng.laplace(0.0, float(self.threshold_scale), once)
@@ -138,12 +138,12 @@ class SparseVector(Described):
 
     @property
     def _share(self) -> Fraction:
-        """ε₁/ε."""
+        """The share ε₁/ε of the threshold."""
         if self.split is not None:
             return exact(self.split)
         reach = int(self.answers) * (1 if self.monotone else 2)
         return Fraction(1.0 / (1.0 + reach ** (2.0 / 3.0)))
 
     def _noise(self, scale: Fraction, exponent: int | None) -> GridNoise:
-        """Every answer is rounded by itself, as the maximum norm does: D = ⌈Δ/g⌉ steps."""
+        """The noise on the grid; answers are rounded one by one, so D = ⌈Δ/g⌉ steps."""
         return GridNoise(scale, self.sensitivity, math.inf, 1, exponent)

@@ -1,4 +1,4 @@
-"""What choosing between two candidates shows: a pair that a selection attains, in one step.
+"""Lower bounds for selections: the pair of a choice between two candidates.
 
 Randomized response dominates every ε-DP selection, and none has its whole profile. Between two
 candidates whose scores differ by half of what neighbors may move them, the better one is chosen
@@ -20,14 +20,14 @@ ALIKE = FinitePair(left=[Fraction(1)], right=[Fraction(1)])
 
 
 def bounded(epsilon: float, lower: FinitePair, theorem: Theorem) -> BetweenPair:
-    """An ε-DP selection that shows at least what `lower` does."""
+    """An ε-DP selection, whose pair is bounded from below by `lower`."""
     response = LeakyResponsePair(ApproxDP(epsilon=epsilon))
     words = f"{theorem.name} bounds it: {UNKNOWN}"
     return BetweenPair(response, lower, theorem=theorem, words=words, samples=True)
 
 
 def chosen(before: Formula, after: Formula) -> FinitePair:
-    """The choice of a candidate with probability `before` at least, then `after` at most."""
+    """A choice with probability at least `before` on one side and at most `after` on the other."""
     likely, unlikely = float_below(before()), float_above(after())
     if not 0.0 <= unlikely < likely <= 1.0:
         return ALIKE
@@ -36,7 +36,7 @@ def chosen(before: Formula, after: Formula) -> FinitePair:
 
 
 def shifts(steps: int) -> tuple[int, int]:
-    """How far ahead a candidate is before, and behind after, a move of so many steps; one less.
+    """How many steps a candidate can be ahead before and behind after a move of so many steps.
 
     One step is left out on either side: so rounding of noise to whole steps cannot matter.
     """

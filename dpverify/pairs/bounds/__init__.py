@@ -1,1 +1,1 @@
-"""Pairs of which only bounds are known: points of a profile, groups of records, selections."""
+"""Pairs known only by bounds: points of a profile, groups of records, selections."""

@@ -1,4 +1,4 @@
-"""A pair that is not known, but lies between two that are."""
+"""An unknown pair that lies between two known ones."""
 
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,7 @@ from dpverify.theorems import EXACT_PROFILE, Theorem
 
 @dataclass(frozen=True, slots=True)
 class BetweenPair(Pair):
-    """`upper` dominates what is meant, and that dominates `lower`: every answer has both ends.
+    """A pair dominated by `upper` that dominates `lower`; every answer is a bracket.
 
     `mirrored` is what it dominates with its sides exchanged, where that is not `lower.reversed`;
     `theorem` says why, and `words` what is not known, as `gap` does. `samples` says that both are
@@ -64,11 +64,11 @@ class BetweenPair(Pair):
         return Bracket(min(low.lower, high.upper), high.upper, self.theorem)
 
     def trade_off_ball(self, false_alarm: arb) -> arb:
-        """That of the upper pair: the attacker's error is rounded down."""
+        """The curve of the upper pair, so the attacker's error is rounded down."""
         return self.upper.trade_off_ball(false_alarm)
 
     def renyi_ball(self, order: arb) -> arb:
-        """That of the upper pair, as for every pair that is bounded from above."""
+        """The divergence of the upper pair, an upper bound."""
         return self.upper.renyi_ball(order)
 
     def kullback_leibler_ball(self) -> arb:
@@ -78,7 +78,7 @@ class BetweenPair(Pair):
         return self.upper.loss_law()
 
     def grouped(self, size: int) -> Pair:
-        """Between the groups of both, if these are one and the same pair."""
+        """Between the groups of both pairs, if these are the same pair."""
         if self.upper != self.lower:
             return Pair.grouped(self, size)
         both = self.upper.grouped(size)

@@ -1,4 +1,4 @@
-"""Pairs without a closed form: known by laws of the ratio dP/dQ that bound it from both sides."""
+"""Pairs without a closed form, bounded from both sides by laws of the ratio dP/dQ."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -83,7 +83,7 @@ class RatioPair(Pair):
 
 
 class BoundedPair(Pair):
-    """A pair of which two laws of the ratio are known: `upper` dominates it, it dominates `lower`.
+    """A pair that `upper` dominates and that dominates `lower`, each a law of the ratio.
 
     A subclass is a frozen dataclass with the field `is_reversed`, which exchanges the sides.
     """
@@ -92,7 +92,7 @@ class BoundedPair(Pair):
 
     @abstractmethod
     def ratios(self, end: End) -> Ratios:
-        """The law of dP/dQ under Q before any exchange of sides, bounded towards `end`."""
+        """A bound on the law of dP/dQ under Q, before any exchange of sides, towards `end`."""
 
     @property
     def reversed(self) -> Self:

@@ -1,4 +1,4 @@
-"""Groups of records: what a mechanism shows of several records that change together.
+"""Group privacy: bounds for several records that change together.
 
 Datasets that differ in k records are k steps apart, each of which keeps to the profile δ. For every
 event E and every split ε = ε₁ + … + ε_k into real numbers,
@@ -30,7 +30,7 @@ _ROUNDING = 1e-12  # of one sum in floats, relative, with much room
 
 
 def group_bound(pair: Pair, size: int, *, above: Pair | None = None) -> Pair:
-    """What bounds a group of `size` records, each of which is bounded by `pair` either way.
+    """A bound for a group of `size` records if `pair` bounds each record in both directions.
 
     `above` is a pair that dominates it, where that one's profile is known sooner.
     """
@@ -41,7 +41,7 @@ def group_bound(pair: Pair, size: int, *, above: Pair | None = None) -> Pair:
 
 @lru_cache(maxsize=64)
 def group_points(pair: Pair, size: int) -> PointsPair:
-    """The symmetric pair of the best splits, at evenly spaced ε."""
+    """The symmetric pair from the best splits of ε, at evenly spaced ε."""
     reach = max(pair.epsilon(min(_LEAST + 2.0 * pair.singular_mass, 1.0)), 1e-9)
     most = pair.max_loss if pair.max_loss <= 1.5 * reach else reach
     # A whole number of cells for each step, so that the greatest losses add up on a node.

@@ -1,4 +1,4 @@
-"""The least pair that dominates each of several."""
+"""The smallest pair that dominates several others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class LargestPair(Pair):
 
 
 def largest_finite(pairs: Sequence[FinitePair]) -> FinitePair:
-    """The same of finite pairs, exactly, as a finite pair.
+    """The largest of finite pairs, exactly, as a finite pair.
 
     Their profiles are made of lines in x = e^ε, and so is the largest of them: at a corner x its
     slope rises by q, the mass under Q, and p = x·q.

@@ -1,4 +1,4 @@
-"""The worst pair that keeps to points (ε, δ), in both directions.
+"""The worst pair that satisfies several points (ε, δ), in both directions.
 
 A profile f is convex in x = e^ε, falls from f(0) = 1, and lies below (xᵢ, δᵢ) at every point; so it
 lies below the lower convex hull of these points, which is itself the profile of a pair: at a corner
@@ -26,7 +26,7 @@ _BITS = 256  # beside those that e^(−ε) at the last point takes
 
 @dataclass(frozen=True, slots=True)
 class PointsPair(Pair):
-    """(ε, δ)-DP at all these points at once: δ `forward` one way, `backward` the other.
+    """(ε, δ)-DP at all these points: δ `forward` in one direction, `backward` in the other.
 
     `epsilons` rise from 0.
 

@@ -27,7 +27,7 @@ _TAIL = 1e-44  # and beyond the grid itself
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratios:
-    """Values in rising order with their masses under Q, and the part of the mean that is at ∞.
+    """Ratios in rising order with their masses under Q, and the part of the mean at ∞.
 
     Each value and each mass may be off by a factor of up to 1 + `value_error` and 1 + `mass_error`.
     """
@@ -39,11 +39,11 @@ class Ratios:
     mass_error: float
 
     def times(self, count: int, end: End) -> "Ratios":
-        """The sum of `count` independent ones, or of what bounds them towards `end`."""
+        """The sum of `count` independent ratios, or a bound on it towards `end`."""
         return self._repeated(count, end, np.add)
 
     def power(self, count: int, end: End) -> "Ratios":
-        """The product of `count` independent ones."""
+        """The product of `count` independent ratios."""
         return self._repeated(count, end, np.multiply)
 
     def product(self, other: "Ratios", end: End) -> "Ratios":
@@ -57,7 +57,7 @@ class Ratios:
         return _joined(double, self, end, join) if count % 2 else double
 
     def profile(self, at: Floats) -> Floats:
-        """E(R − x)₊ at these x, with what is at ∞, to some digits: sums from the greatest value."""
+        """E(R − x)₊ at these x, with the part at ∞, to limited accuracy, summed from the top."""
         order = np.argsort(self.values, kind="stable")
         values, masses = self.values[order], self.masses[order]
         first = np.searchsorted(values, at, side="right")
@@ -69,7 +69,7 @@ class Ratios:
         return found + self.infinite
 
     def leaking(self, share: float, *, both: bool) -> "Ratios":
-        """With this much more of P, or of both laws, on outcomes that give the side away."""
+        """The ratios if this much more of P, or of both laws, is on revealing outcomes."""
         found = replace(self, infinite=self.infinite + share)
         if not both:
             return found
@@ -90,7 +90,7 @@ class Ratios:
 
 
 def from_cells(edges: Floats, left: Floats, right: Floats, error: float, end: End) -> Ratios:
-    """Bounds on a ratio of which P and Q of the cells between edges are known.
+    """Bounds on a ratio, from P and Q of the cells between edges.
 
     `edges` are ratios from 0 to ∞; `error` bounds the relative error of edges and masses.
     """
@@ -121,7 +121,7 @@ def envelope(nodes: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 
 def mirrored(nodes: Floats, values: Floats) -> Ratios:
-    """The pair that is its own exchange, with a profile of these values at ratios from 1 on.
+    """The symmetric pair whose profile has these values at ratios from 1 on.
 
     The envelope of the values above ratio 1, its mirror image below, and an atom at 1.
     """

@@ -1,4 +1,4 @@
-"""How often a selection runs its mechanism: a random number K, known by f(x) = E x^K.
+"""The random number K of runs in a selection, by its generating function f(x) = E x^K.
 
 Everything here is in terms of u = 1 − x, the probability that one run beats a given output.
 """
@@ -37,7 +37,7 @@ class NegativeBinomial(NumberOfRuns):
 
     @classmethod
     def of_mean(cls, shape: float, mean: float) -> "NegativeBinomial":
-        """The one with about this mean; exact for the geometric one where 1/mean is."""
+        """The distribution with roughly this mean; exact if geometric and 1/mean is."""
         if shape == 1.0:
             return cls(shape, 1.0 / mean)
 

@@ -49,7 +49,7 @@ _NOTHING = PointsPair((0.0,), (0.0,), (0.0,))
 
 @lru_cache(maxsize=64)
 def best_of(pair: Pair, runs: NumberOfRuns) -> Pair:
-    """What bounds the best of `runs` runs of a mechanism with this pair, whatever is best."""
+    """A bound on the best of `runs` runs of a mechanism with this pair, for any score."""
     nodes = _nodes(pair)
     base = PointsPair(
         tuple(nodes.tolist()),

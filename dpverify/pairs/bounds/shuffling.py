@@ -1,4 +1,4 @@
-"""Reports that are shuffled: what n users with ε₀-DP randomizers show of one of them.
+"""Shuffled reports: how much the reports of n users with ε₀-DP randomizers show of one user.
 
 *Upper.* The randomizer, one for all users, is at least ½·e^(−ε₀)·(R(x) + R(x′)), x and x′ the two
 inputs of the user in question; so each of the others is a clone of x or of x′ with probability
@@ -34,7 +34,7 @@ _LEAST = -700.0
 
 @lru_cache(maxsize=32)
 def shuffled(epsilon: float, reports: int) -> Pair:
-    """Bounds on one of `reports` shuffled reports, each of ε₀ = `epsilon`."""
+    """Bounds for one of `reports` shuffled reports, each ε₀-DP with ε₀ = `epsilon`."""
     nodes = epsilon * np.linspace(0.0, 1.0, _NODES + 1) ** 2
     deltas = tuple(np.minimum(_clones(epsilon, reports, nodes), 1.0).tolist())
     deltas = (*deltas[:-1], 0.0)  # at ε₀ itself every report is private
@@ -77,7 +77,7 @@ def _counts(clones: Floats, truth: float, epsilon: float) -> Floats:
 
 
 def _response(epsilon: float, reports: int) -> RatioPair:
-    """The number of reports "0" if all others hold a 1."""
+    """The number of "0" reports if all other users hold a 1."""
     others = reports - 1
     counts = log_binomial(others, epsilon)[::-1]
     log_truth = -math.log1p(math.exp(-epsilon))

@@ -1,1 +1,1 @@
-"""Noise on the integers: discrete Laplace and discrete Gaussian."""
+"""Integer noise: discrete Laplace and discrete Gaussian."""

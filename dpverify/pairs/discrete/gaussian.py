@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise with a shift against the same noise without."""
+"""Discrete Gaussian noise, shifted against unshifted."""
 
 import math
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Discrete Laplace noise with a shift against noise without: few losses, evenly spaced."""
+"""Discrete Laplace noise, shifted against unshifted: few losses, evenly spaced."""
 
 import math
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""A record that takes part in some of several steps, drawn at random: random allocation."""
+"""Random allocation: a record takes part in a random choice among several steps."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -23,7 +23,7 @@ _BITS = 160
 
 @dataclass(frozen=True, slots=True)
 class AllocationPair(BoundedPair):
-    """The mean of products of which k of t factors hold the record, against none that does.
+    """The mean of products in which k of t factors hold the record, against none that does.
 
     P is the mean, over all sets S of k places, of the products with P₀ in S and Q₀ elsewhere, and Q
     the product of Q₀ alone, for the pair (P₀, Q₀) of one step that holds the record. With `both`

@@ -111,7 +111,7 @@ class CopiesPair(BoundedPair):
 
 
 def several(base: GaussianPair | LaplacePair, count: int) -> GaussianPair | LaplacePair:
-    """The same noise when it is moved by as many shifts."""
+    """The same noise, shifted several times as far."""
     if isinstance(base, GaussianPair):
         return GaussianPair(base.squared_mu * count**2)
     moved = Fraction(base.sensitivity) * count

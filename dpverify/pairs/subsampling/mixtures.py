@@ -1,4 +1,4 @@
-"""Gaussian noise with a random shift against noise without: mixtures of Gaussians.
+"""Mixtures of Gaussians: Gaussian noise with a random shift against no shift.
 
 The likelihood ratio is R = Σ wᵢ·Yᵢ, with Yᵢ that of N(cᵢ, 1) to N(0, 1). Of all shifts in space
 whose lengths are at most cᵢ, those along one line are the worst, in both directions: there the Yᵢ

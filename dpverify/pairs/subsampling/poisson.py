@@ -1,4 +1,4 @@
-"""Poisson-subsampled noise: pairs in which one or both sides mix shifted and unshifted noise.
+"""Poisson-subsampled noise: one side or both mix shifted and unshifted noise.
 
 With B the noise of the inner mechanism, B(±s) the same moved by its sensitivity, and q the rate:
 
@@ -254,7 +254,7 @@ class SampledPair(Pair):
 
     @property
     def simplest(self) -> Pair:
-        """The base itself if every record is sampled; a finite pair if the base is one."""
+        """The base itself if every record is sampled; a finite pair if the base is finite."""
         if self.rate == 1:
             return self.base if self.mixed is Mixed.LEFT else self.base.reversed
         if not isinstance(self.base, FinitePair) or len(self.base) > _MOST_OUTCOMES:
@@ -266,7 +266,7 @@ class SampledPair(Pair):
 
     @property
     def attained(self) -> tuple[Pair, ...] | None:
-        """Samples of what the base's actual runs show."""
+        """Samples of the base's actual runs."""
         if self.base.attained is None:
             return None
         return tuple(replace(self, base=inner).simplest for inner in self.base.instances)

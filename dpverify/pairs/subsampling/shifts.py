@@ -1,4 +1,4 @@
-"""Additive noise seen with and without a shift: what subsampled pairs are mixtures of.
+"""Additive noise with and without a shift, from which subsampled pairs are mixed.
 
 In units of the noise, B is the unshifted noise and B(±s) the noise moved by ±s. The likelihood
 ratio r(z) = dB(s)/dB rises with z, and dB(−s)/dB at z is r(−z).

@@ -1,4 +1,4 @@
-"""An epoch of batches of fixed size in shuffled order, when one record is replaced by another."""
+"""Shuffled epochs of fixed-size batches, where one record is replaced."""
 
 import math
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ GAP = (
 
 @dataclass(frozen=True, slots=True)
 class ShuffledPair(Pair):
-    """`base` itself, which dominates an epoch: given the order, one batch differs by one record.
+    """`base` itself, which dominates an epoch: given the order, a single batch differs.
 
     `base` is the pair of one batch when one of its records is replaced. `attained` lists instances:
 

@@ -1,4 +1,4 @@
-"""What a sum over all steps tells about a record that takes part in some of them.
+"""How much a sum over all steps shows of a record that takes part in some of them.
 
 Whatever is computed from the outputs bounds the profile from below. Here it is the sum over the
 steps of what each would tell if the record took part in it on its own with probability k/t, rounded

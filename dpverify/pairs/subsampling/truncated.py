@@ -1,4 +1,4 @@
-"""Noise on a Poisson sample that is cut down, at random, to a largest size.
+"""Noise on a Poisson sample that is cut at random to a largest size.
 
 Let N records other than the one in question be drawn, of at most n − 1. If N < B, the record joins
 them whenever it is drawn: ordinary Poisson sampling. If N ≥ B and it is drawn, then it stays with

@@ -1,4 +1,4 @@
-"""Noise on a sample drawn with replacement, when one record is replaced by another.
+"""Noise on a sample drawn with replacement, where one record is replaced.
 
 A sample of m draws from n records holds j copies of the record with probability wⱼ, binomial,
 whatever the data. Let η = 1 − w₀, A the law of the output given that there is no copy, V and W

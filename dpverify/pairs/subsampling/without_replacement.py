@@ -1,4 +1,4 @@
-"""Noise on a batch drawn without replacement, when one record is replaced by another."""
+"""Noise on a batch drawn without replacement, where one record is replaced."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Checks of what must hold for every pair, accountant, composition rule and mechanism.
+"""Laws that every pair, accountant, composition rule and mechanism must satisfy, as checks.
 
 `check(subject)` runs all that apply and raises `LawBroken` at the first that fails:
 
@@ -24,7 +24,7 @@ __all__ = ["Law", "LawBroken", "RuleOn", "Trial", "check", "laws_of"]
 
 
 def laws_of(subject: Any) -> tuple[Law, ...]:  # noqa: ANN401  # anything with laws
-    """The laws that apply: to a pair, an accountant, a rule on parts, or a mechanism's trial."""
+    """The laws that apply to a pair, an accountant, a rule on parts, or a mechanism's trial."""
     match subject:
         case Pair():
             return PAIR_LAWS
@@ -41,7 +41,7 @@ def laws_of(subject: Any) -> tuple[Law, ...]:  # noqa: ANN401  # anything with l
 
 
 def check(subject: Any) -> tuple[str, ...]:  # noqa: ANN401
-    """Run every law that applies; their names. Raises LawBroken if one does not hold."""
+    """Check every law that applies and return their names; raise LawBroken if one fails."""
     names = []
     for law in laws_of(subject):
         law.check(subject)

@@ -1,4 +1,4 @@
-"""What is true of every accountant: monotone, the same in any order, no rule too low."""
+"""Laws of every accountant: monotone, independent of order, and no rule too low."""
 
 import math
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""A law: a sentence, and the check that it holds for a subject."""
+"""A law: one sentence, and the check that a subject satisfies it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class LawBroken(AssertionError):
-    """A pair, accountant, rule or mechanism breaks a law that all of its kind must keep."""
+    """Raised if a pair, accountant, rule or mechanism breaks a law."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,6 @@ class Law:
 
 
 def require(holds: bool, law: str, subject: object, detail: str) -> None:  # noqa: FBT001
-    """Raise unless the law holds, with what was seen."""
+    """Raise unless the law holds, with what was observed."""
     if not holds:
         raise LawBroken(f"{law}: does not hold for {subject!r}: {detail}")

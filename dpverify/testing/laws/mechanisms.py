@@ -1,4 +1,4 @@
-"""What is true of every mechanism: its claim, its pair, its density and its draws agree."""
+"""Laws of every mechanism: its claim, pair, density and draws agree."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ _ROUNDING = 1e-6  # of a log density, which grids and floats round
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A mechanism on two neighboring inputs; `level` bounds the false alarms of all its audits.
+    """A mechanism on two neighboring inputs; `level` bounds the false alarms of all audits.
 
     A mechanism without a sampler, such as a subsampled one, has its pair tried alone.
     """
@@ -34,7 +34,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Rounded:
-    """A mechanism whose outputs are rounded: a function of what it released."""
+    """A mechanism whose outputs are rounded, which is post-processing."""
 
     mechanism: Any
 
@@ -43,7 +43,7 @@ class _Rounded:
 
 
 def mechanism_laws(trial: Trial) -> tuple[Law, ...]:
-    """The laws that apply to what this mechanism offers."""
+    """The laws that apply to what this mechanism provides."""
     has = {name: hasattr(trial.mechanism, name) for name in ("claim", "pair", "sample")}
     found = []
     if has["claim"] and has["pair"]:
@@ -69,7 +69,7 @@ def pair_keeps_the_claim(trial: Trial) -> None:
 
 
 def pair_serves_both_sides(trial: Trial) -> None:
-    """Neighbors are neighbors either way, so at ε = 0 both directions have the same δ."""
+    """Both directions have the same δ at ε = 0."""
     pair = trial.mechanism.pair(trial.relation)
     one, other = pair.delta_bracket(0.0), pair.reversed.delta_bracket(0.0)
     holds = one.lower <= other.upper and other.lower <= one.upper
@@ -95,7 +95,7 @@ def post_processing_keeps_the_claim(trial: Trial) -> None:
 
 
 def density_keeps_the_claim(trial: Trial) -> None:
-    """For a pure claim: no output that was drawn is more than e^ε times likelier on one side."""
+    """For a pure claim, no drawn output is more than e^ε times likelier on one side."""
     guarantee = trial.mechanism.claim.guarantee
     if not isinstance(guarantee, PureDP):
         return

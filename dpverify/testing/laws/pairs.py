@@ -1,4 +1,4 @@
-"""What is true of every pair: profile, trade-off, Rényi divergences and tests agree."""
+"""Laws of every pair: profile, trade-off curve, Rényi divergences and tests agree."""
 
 import math
 from itertools import pairwise
@@ -52,7 +52,7 @@ def trade_off_is_a_curve(pair: Pair) -> None:
 
 
 def trade_off_meets_the_profile(pair: Pair) -> None:
-    """δ(ε) is the largest 1 − f(α) − e^ε·α: no α gives more, and some α gives that much."""
+    """δ(ε) is the largest 1 − f(α) − e^ε·α over α, and is attained."""
     for epsilon in _EPSILONS[1:4:2]:
         delta = pair.delta_bracket(epsilon)
         found = max(_highest(pair, epsilon), 0.0)
@@ -61,7 +61,7 @@ def trade_off_meets_the_profile(pair: Pair) -> None:
 
 
 def _highest(pair: Pair, epsilon: float) -> float:
-    """The top of α ↦ 1 − f(α) − e^ε·α, which is concave, by ternary search."""
+    """The maximum of α ↦ 1 − f(α) − e^ε·α, which is concave, by ternary search."""
 
     def gain(alpha: float) -> float:
         return 1.0 - pair.trade_off(alpha) - math.exp(epsilon) * alpha
@@ -93,7 +93,7 @@ def reversal_mirrors(pair: Pair) -> None:
 
 
 def tests_post_process(pair: Pair) -> None:
-    """The outcome of a test is a function of the output, so it is no easier to tell apart."""
+    """A test's outcome is post-processing, so it is no easier to distinguish than the pair."""
     for alpha in _FALSE_ALARMS[1:4]:
         miss = min(math.nextafter(pair.trade_off(alpha), 2.0), 1.0)
         outcome = FinitePair(left=[1.0 - miss, miss], right=[alpha, 1.0 - alpha])

@@ -1,4 +1,4 @@
-"""What is true of every composition rule on parts that it applies to."""
+"""Laws of every composition rule, on parts that it applies to."""
 
 import math
 from dataclasses import dataclass

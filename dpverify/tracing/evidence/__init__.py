@@ -1,4 +1,4 @@
-"""From replays to verdicts.
+"""From replays of a run to verdicts.
 
 - `releases`: one release by line; `shifts`, `outcomes`: what numbers and choices cost; `spending`:
   what all of them cost together; `judging`: whether that is within a claim;

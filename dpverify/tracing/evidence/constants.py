@@ -1,4 +1,4 @@
-"""The numbers that a mechanism holds: in its code, its defaults, what it closes over."""
+"""The numbers that a mechanism contains: in its code, defaults and closures."""
 
 # ruff: noqa: ANN401  # mechanisms and what they hold are whatever the user has
 
@@ -18,7 +18,7 @@ _MOST_WRITTEN = 4  # numbers of one text
 
 
 def numbers_of(mechanism: Any) -> list[float]:
-    """Numbers of a function and of those that it calls; those that are compared come first.
+    """Numbers of a function and those it calls; numbers in comparisons come first.
 
     >>> numbers_of(lambda data, rng, cap=5: 2.5 < data * 3 < cap)
     [2.5, 3.0, 5.0]
@@ -51,7 +51,7 @@ def numbers_of(mechanism: Any) -> list[float]:
 
 
 def spots_of(mechanism: Any) -> list[float]:
-    """Where a number may be decided on: just above each number that is held, and between two."""
+    """Values at which a number may decide: just above each constant, and between two of them."""
     known = numbers_of(mechanism)
     ranked = sorted(set(known))
     between = [(one + two) / 2 for one, two in pairwise(ranked)]
@@ -59,7 +59,7 @@ def spots_of(mechanism: Any) -> list[float]:
 
 
 def _held(mechanism: Any, function: Any) -> list[Any]:
-    """What stands in no code: arguments of a partial, defaults, attributes, closures."""
+    """Values that are in no code: arguments of a partial, defaults, attributes, closures."""
     inner = getattr(mechanism, "func", mechanism)
     owner = getattr(inner, "__self__", inner)
     cells = getattr(function, "__closure__", None) or ()

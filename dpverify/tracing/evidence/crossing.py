@@ -1,4 +1,4 @@
-"""Decisions out of sight: noise that became a plain number, and is compared with data after that.
+"""Hidden decisions: noise that became a plain number and is later compared with data.
 
 A plain number has no memory, so `float(rng.random()) < x` is not seen as a comparison. But as noise
 moves, some transcript is the last on which a side decides as before; if the other side has another
@@ -65,7 +65,7 @@ _GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 @dataclass(slots=True)
 class _Decided:
-    """What a run did: in which order, what came out that is no number, and all numbers."""
+    """What a run did: its order of steps, its output without numbers, and all its numbers."""
 
     order: str
     numbers: Floats
@@ -92,7 +92,7 @@ class _Decided:
 
 
 def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | Puzzle | None:
-    """A replay near a change of mind of the left side, on which the right decides differently.
+    """A replay near a point where the left side decides otherwise and the right side differs.
 
     That may be a leak, a loss beyond the claim, or something that is not understood. A puzzle where
     there is none, and data met noisy numbers in a way that may hide one.
@@ -124,7 +124,7 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | Puzzle | None:
 
 
 def _untaken(look: "_Look") -> Puzzle | None:
-    """A decision on noisy numbers that fell one way in all runs; if it falls the other, data show.
+    """A noisy decision with one outcome in all runs, whose other outcome would show data.
 
     So a branch is looked at for which no noise was found, as it takes a remainder or two numbers at
     once. A claim with δ may allow it.
@@ -150,7 +150,7 @@ def _untaken(look: "_Look") -> Puzzle | None:
 
 
 def _data_met(look: "_Look", reach: float) -> Puzzle | None:
-    """The line where a noisy number that the code saw meets data, in a way that is not understood.
+    """The line where a noisy number that the code saw meets data in a way not understood.
 
     Numbers that are compared or subtracted are moved to where they are equal. What else a function
     does with both, as a lookup or a join, may come true for a single value of the noise.
@@ -168,7 +168,7 @@ def _data_met(look: "_Look", reach: float) -> Puzzle | None:
 
 
 class _Look:
-    """What met in runs with noise on its way to an end; each is run once on either side."""
+    """What met in runs whose noise is moved towards an end; each is run once per side."""
 
     def __init__(self, runner: Runner, twin: Twin) -> None:
         self.runner, self.twin = runner, twin
@@ -189,7 +189,7 @@ class _Look:
         return self.known[key]
 
     def right_at(self, ends: Floats, share: float) -> Met:
-        """The same of replays on the right side, for what meets only there."""
+        """What met in the same replays on the right side, which may meet more."""
         fixed = _moved(self.twin.left, self.draws, ends, share)
         key = tuple(fixed.values())
         if key not in self.known_right:
@@ -200,7 +200,7 @@ class _Look:
 
 
 def _swept(runner: Runner, twin: Twin, reach: float) -> Twin | None:
-    """A replay on which the sides differ, with whole numbers at one value after the other."""
+    """A replay on which the sides differ, as whole numbers are set to one value after another."""
     delta = float(getattr(runner.claim, "delta", 0.0))
     amounts, sweep = swept(twin.left, runner.seed, reach, delta)
     done = first_swept(amounts) if is_whole(twin.left) else 0  # those were tried before
@@ -219,7 +219,7 @@ def _swept(runner: Runner, twin: Twin, reach: float) -> Twin | None:
 
 
 def _passing(look: _Look, reach: float) -> Twin | None:
-    """A replay on which a number that came of noise passes another, if the sides differ there."""
+    """A replay in which a noise-dependent number passes another, if the sides differ there."""
     runner, twin, draws = look.runner, look.twin, look.draws
     tried: set[tuple[float, ...]] = set()
     for ends, share in _spots(look, reach):
@@ -237,7 +237,7 @@ def _passing(look: _Look, reach: float) -> Twin | None:
 
 
 def _spots(look: _Look, reach: float) -> Iterator[tuple[Floats, float]]:
-    """Where to move noise, the likeliest first: directions, and how far to go in them."""
+    """Where to move noise, most promising first: directions, and how far to go."""
     runner, twin, draws = look.runner, look.twin, look.draws
     if not len(draws) or runner.used + 6 + _COST > runner.budget:
         return
@@ -265,7 +265,7 @@ def _spots(look: _Look, reach: float) -> Iterator[tuple[Floats, float]]:
 
 
 def _passes_right(look: _Look, up: Floats, start: Gaps) -> list["_Pass"]:
-    """Numbers that meet on the right side only, as those of a record that it has more."""
+    """Numbers that meet on the right side only, such as those of an additional record."""
     found = []
     for way in (up, -up) if start else ():
         if look.runner.used + 4 + _COST > look.runner.budget:
@@ -277,7 +277,7 @@ def _passes_right(look: _Look, up: Floats, start: Gaps) -> list["_Pass"]:
 
 
 def _ways(up: Floats) -> list[list[Floats]]:
-    """Directions for all draws at once, each with the ends to go to: near ones first."""
+    """Directions for all draws at once, each with targets, near ones first."""
     turning = up * np.where(np.arange(len(up)) % 2 == 0, 1.0, -1.0)
     # Nothing is too rare where there is no δ.
     further = [1.0, 100.0] if abs(up[0]) == FAR else [1.0]
@@ -286,7 +286,7 @@ def _ways(up: Floats) -> list[list[Floats]]:
 
 
 def _signs(base: TracedRun, draws: NDArray[np.intp]) -> Floats:
-    """Which way each draw goes for the numbers that the code saw to grow."""
+    """The sign by which each draw increases the numbers that the code saw."""
     signs = dict.fromkeys(draws.tolist(), 1.0)
     for event in base.journal.events:
         if isinstance(event, Value) and not event.final:
@@ -301,7 +301,7 @@ def _passed(start: float, end: float) -> bool:
 
 
 class _Pass(NamedTuple):
-    """Two numbers that pass each other on the way of noise to an end: their gaps at both ends."""
+    """Two numbers that pass each other as noise moves to an end, with their gap at both ends."""
 
     way: Floats
     key: Meeting
@@ -311,7 +311,7 @@ class _Pass(NamedTuple):
 
 
 def _ranked(passes: list[_Pass], by_data: set[Meeting]) -> list[_Pass]:
-    """Comparisons first, then differences, then arguments; of each line once, then again.
+    """Comparisons first, then differences, then arguments; each line once before any twice.
 
     Of each kind, those first in which the sides are not equally far from each other.
     """
@@ -327,7 +327,7 @@ def _ranked(passes: list[_Pass], by_data: set[Meeting]) -> list[_Pass]:
 
 
 def _sharpened(look: _Look, passed: _Pass) -> Iterator[float]:
-    """Shares at which two numbers are all but equal: one just above, one just below the other."""
+    """Two points where two numbers are almost equal: just above and just below each other."""
     known = {0.0: passed.start, 1.0: passed.end}
 
     def gap_at(share: float) -> float:
@@ -360,7 +360,7 @@ def _sharpened(look: _Look, passed: _Pass) -> Iterator[float]:
 
 
 class _LostSight(Exception):
-    """Two numbers are not seen to meet any more."""
+    """Raised if two numbers are no longer seen to meet."""
 
 
 def _run(runner: Runner, twin: Twin, fixed: dict[int, float]) -> TracedRun:
@@ -401,7 +401,7 @@ def _keeps(runner: Runner, twin: Twin) -> bool:
 def _moved(
     base: TracedRun, draws: NDArray[np.intp], ends: Floats, share: float
 ) -> dict[int, float]:
-    """All draws of a run as they were; those given, a share of the way to an end of their range."""
+    """All draws of a run, with the given ones moved some of the way to an end of their range."""
     known, fixed = base.journal.draws, _as_drawn(base)
     for j, to in zip(draws.tolist(), ends.tolist(), strict=True):
         law = known.law_of(j)

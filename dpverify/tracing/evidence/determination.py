@@ -1,4 +1,4 @@
-"""Whether an output determines the releases behind it, so that their loss is the output's loss.
+"""Whether the output determines the releases behind it, so that their loss is its loss.
 
 Two ways are accepted. Either every release became a number only in the output itself: then no line
 of the code ever saw a noisy number, every run takes the same path, and the output is the same
@@ -33,14 +33,14 @@ TRIED = "every release stands in the output on"
 
 @dataclass(frozen=True, slots=True)
 class Determination:
-    """How the output determines the releases, in words; `always` if on all transcripts."""
+    """How the output determines the releases, in words; `always` if on every transcript."""
 
     how: str
     always: bool
     executions: int
 
     def applies(self, claim: AuditClaim) -> bool:
-        """Whether a refutation of this claim may rest on it.
+        """Whether a refutation of this claim may rest on that.
 
         A pure claim breaks on one transcript that the output gives back. Any other claim allows
         rare transcripts to lose more, so that what the output gives back on some of them is no
@@ -50,14 +50,14 @@ class Determination:
 
 
 def is_pure(claim: AuditClaim) -> bool:
-    """Whether a claim allows no outcome at all to lose more."""
+    """Whether a claim allows no outcome at all to exceed its bound (δ = 0)."""
     return isinstance(claim, PureDP) or (isinstance(claim, ApproxDP) and claim.delta == 0)
 
 
 def determination(  # noqa: C901  # one condition after the other
     mechanism: Any, left: Any, right: Any, twin: Twin, seed: int
 ) -> Determination | None:
-    """Say how the output of a twin determines its releases; None if that could not be shown."""
+    """How the output of a twin determines its releases, in words; None if that is not shown."""
     journal: Recording = twin.left.journal
     if journal.opened or any(not isinstance(d, Move) for d in twin.differences):
         return None
@@ -107,7 +107,7 @@ def _scripts(seed: int, most: int) -> list[NoiseScript]:
 
 
 def _innocent(journal: Recording, event: Event, lossy: bool) -> bool:  # noqa: FBT001
-    """Whether an event is a release that lost something, or cannot have had a say in the output."""
+    """Whether an event is a release with some loss, or cannot have influenced the output."""
     if is_settled(event):
         return True
     if isinstance(event, Value):
@@ -119,7 +119,7 @@ def _innocent(journal: Recording, event: Event, lossy: bool) -> bool:  # noqa: F
 
 
 def releases_of(run: TracedRun) -> list[tuple[str, tuple[int, ...]]]:
-    """Releases of a run, by kind and shape; comparisons may be more or fewer."""
+    """The releases of a run, by kind and shape; the number of comparisons may vary."""
     return [
         (type(event).__name__, np.shape(event.values))
         for event in run.journal.events
@@ -128,7 +128,7 @@ def releases_of(run: TracedRun) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def _released(run: TracedRun, number: int, flat: int) -> float:
-    """The value of one release; its event may have another number where comparisons differ."""
+    """The value of one release, whose event may have another number if comparisons differ."""
     event = run.journal.events[number] if number < len(run.journal.events) else None
     if not isinstance(event, (Value, Bits)):
         return float("nan")
@@ -144,7 +144,7 @@ def _released(run: TracedRun, number: int, flat: int) -> float:
 
 
 def _stands_in(inputs: Floats, outputs: Floats) -> bool | None:
-    """Whether some number of the output is an affine function of the input, in every run.
+    """Whether some number of the output is an affine function of the input in every run.
 
     False if it is, True if it is but for two constants at most, None if it is not.
     """

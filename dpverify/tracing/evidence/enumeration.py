@@ -1,4 +1,4 @@
-"""Exact laws of outputs where all randomness is a few coins: every outcome is forced in turn."""
+"""Exact output distributions if all randomness is a few coins: each outcome is forced in turn."""
 
 # ruff: noqa: ANN401  # data and outputs are whatever a mechanism takes and returns
 
@@ -30,7 +30,7 @@ _Listed = list[tuple[dict[int, Any], str]]
 
 @dataclass(frozen=True, slots=True)
 class Enumerated:
-    """The exact laws of the output on both sides, and the lines that drew."""
+    """The exact distributions of the output on both sides, and the lines that drew."""
 
     pair: FinitePair
     outputs: tuple[str, ...]
@@ -39,7 +39,7 @@ class Enumerated:
 
 
 class NotRepeated(Exception):
-    """A listed run had another output when it was run again: something random is not seen."""
+    """Raised if a run gave another output when repeated, so some randomness is not seen."""
 
     def __init__(self, runs: int) -> None:
         super().__init__(runs)
@@ -47,11 +47,11 @@ class NotRepeated(Exception):
 
 
 class TooMany(Exception):
-    """More outcomes than the budget of runs allows, or randomness that cannot be enumerated."""
+    """Raised if there are more outcomes than the budget allows, or randomness is not finite."""
 
 
 def enumerable(run: TracedRun) -> bool:
-    """Whether everything random in the run has finitely many outcomes of known probability."""
+    """Whether all randomness in the run has finitely many outcomes of known probability."""
     events = run.journal.events
     return bool(events) and all(_is_finite(run.journal, event) for event in events)
 
@@ -73,13 +73,13 @@ def _is_finite(journal: Recording, event: Event) -> bool:
 
 
 def _is_whole(journal: Recording, event: Bits) -> bool:
-    """Whether whole numbers are compared; only such are listed also if they are told after that."""
+    """Whether whole numbers are compared; only these can be enumerated if released later."""
     laws = journal.draws.names_of(np.atleast_1d(event.idx))
     return all(law.name == "integers" for law in laws)
 
 
 def paths(run: TracedRun) -> int:
-    """How many runs it would take to list all outcomes, judging by one run."""
+    """How many runs enumerating all outcomes would take, estimated from one run."""
     total = 1
     for event in run.journal.events:
         match event:
@@ -99,7 +99,7 @@ def paths(run: TracedRun) -> int:
 def enumerated(
     mechanism: Any, left: Any, right: Any, seed: int, budget: int
 ) -> tuple[Enumerated | None, int]:
-    """Both laws of the output, and the runs it took; None where these exceed the budget."""
+    """The exact distributions of the output, and the number of runs; None beyond the budget."""
     count = [0]
     try:
         one = _law(mechanism, left, seed, budget // 2, count)
@@ -122,7 +122,7 @@ def _repeated(
     budget: int,
     count: list[int],
 ) -> bool:
-    """Run every listed run again, a number of times in all; whether the budget was enough.
+    """Repeat every enumerated run, some number of times in all; whether the budget was enough.
 
     A coin that is not seen makes some of them differ, and the laws that were listed no laws.
     """
@@ -194,13 +194,13 @@ def _key_of(outcome: Any) -> Any:
 
 
 def _forced(event: Any, key: Any) -> Any:
-    """The outcome as the journal takes it."""
+    """The outcome in the form that the journal takes."""
     del event
     return np.array(key) if isinstance(key, tuple) else key
 
 
 def _options(journal: Recording, number: int, event: Any) -> Iterator[tuple[Any, Fraction]]:
-    """Every outcome of an event with its probability, given what was known before."""
+    """Every outcome of an event with its probability, given earlier comparisons."""
     match event:
         case Value() if not event.fresh:
             yield float(event.values), Fraction(1)
@@ -222,7 +222,7 @@ def _options(journal: Recording, number: int, event: Any) -> Iterator[tuple[Any,
 
 
 def _left(journal: Recording, number: int, j: int) -> list[int]:
-    """The whole numbers that a draw may still be, after it was compared in earlier events."""
+    """The whole numbers that a draw can still be after the comparisons so far."""
     every = list(range(int(journal.draws.law_of(j).parameter)))
     for event in journal.events[:number]:
         if isinstance(event, Bits):
@@ -235,7 +235,7 @@ def _left(journal: Recording, number: int, j: int) -> list[int]:
 
 
 def _exact(chance: arb) -> Fraction:
-    """A probability as a rational that one can compute with."""
+    """A probability as an exact rational of moderate size."""
     if chance == 0:
         return Fraction(0)
     if not chance > arb(2) ** -1000:

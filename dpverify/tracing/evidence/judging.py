@@ -1,4 +1,4 @@
-"""Whether what the releases cost is within a claim: certainly, certainly not, or neither."""
+"""Whether the cost of the releases is within a claim: certainly, certainly not, or unclear."""
 
 import math
 from enum import Enum
@@ -35,7 +35,7 @@ class Judged(Enum):
 
 
 def most(epsilon: float) -> float:
-    """ε with what rounding of scales and probabilities may add to it."""
+    """ε plus what the rounding of scales and probabilities may add."""
     return epsilon * (1 + ROUNDING) + ROUNDING
 
 
@@ -95,7 +95,7 @@ def _most(pair: Pair) -> float:
 
 
 def squared_mu(pairs: tuple[Pair, ...]) -> float:
-    """Gaussian pairs as they are; of a pure one the smallest μ that its ε implies, rounded up."""
+    """μ² of Gaussian pairs; for a pure pair the smallest μ² that covers its ε, rounded up."""
     total = Fraction(0)
     for pair in pairs:
         if isinstance(pair, GaussianPair):
@@ -112,7 +112,7 @@ def squared_mu(pairs: tuple[Pair, ...]) -> float:
 
 
 def _rho(pair: Pair) -> float:
-    """Gaussian: μ²/2, exactly; pure: ε²/2."""
+    """ρ of a pair: μ²/2 if Gaussian, ε²/2 if pure, exactly."""
     if isinstance(pair, GaussianPair):
         return float(pair.squared_mu / 2)
     return _most(pair) ** 2 / 2

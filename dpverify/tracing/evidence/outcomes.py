@@ -1,4 +1,4 @@
-"""What outcomes cost that come up with different probabilities: coins, choices, noisy maxima."""
+"""The cost of outcomes with different probabilities: coins, choices, noisy maxima."""
 
 import math
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ _RARE = Fraction(1, 2**1000)  # outcomes that are rarer are made so frequent
 
 
 def turned(toss: Coin) -> Item:
-    """A coin that must fall the other way on the right for the output to be the same."""
+    """The cost of a coin that must fall the other way on the right for the same output."""
     left = coin(toss.law, toss.window, toss.cut, up=toss.up)
     right = coin(toss.law, toss.window_other, toss.cut_other, up=toss.up_other)
     return _compared(toss.place, list(left), list(right), 0)
 
 
 def tossed(group: list[Coin]) -> Item:
-    """All comparisons of one draw: each splits what the one before it left.
+    """The cost of all comparisons of one draw, each splitting what the one before left.
 
     The outcomes are where the path was left, at each step, and its end; so their masses are those
     of disjoint sets of one number, and not products that could all be extreme at once.
@@ -53,7 +53,7 @@ def _compared(place: Place, left: list[arb], right: list[arb], seen: int) -> Ite
 
 
 def _finite(name: str, place: Place, left: list[arb], right: list[arb], seen: int) -> Item:
-    """Probabilities that are right to 60 digits: those that differ by less may be equal."""
+    """Probabilities to 60 digits, so that those closer than that may be equal."""
     pair, exact = representable(left, right)
     release = Release(
         place=place,
@@ -71,7 +71,7 @@ def _finite(name: str, place: Place, left: list[arb], right: list[arb], seen: in
 
 
 def representable(left: Sequence[arb], right: Sequence[arb]) -> tuple[FinitePair, bool]:
-    """A pair of rationals of moderate size that dominates the given one, and whether it equals it.
+    """A rational pair that dominates the given pair, and whether it equals it.
 
     Probabilities like exp(−10⁶) are no rationals that one can compute with. An outcome that is
     rarer than 2⁻¹⁰⁰⁰ on both sides is made more frequent by one factor on both, at the expense of
@@ -99,7 +99,7 @@ def representable(left: Sequence[arb], right: Sequence[arb]) -> tuple[FinitePair
 
 
 def _kept(p: arb, q: arb) -> tuple[list[Fraction], bool]:
-    """Two probabilities of one outcome as rationals, and whether they are these probabilities."""
+    """Two probabilities of one outcome as rationals, and whether these are exact."""
     if _is_zero(p) and _is_zero(q):
         return [Fraction(0), Fraction(0)], True
     with ctx.workprec(_BITS):
@@ -121,12 +121,12 @@ def _is_zero(p: arb) -> bool:
 
 
 def may_be_equal(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    """Whether two laws differ by no more than the digits that probabilities are computed to."""
+    """Whether two distributions agree up to the digits of their probabilities."""
     return all(abs(p - q) <= _DIGITS * max(p, q) for p, q in zip(left, right, strict=True))
 
 
 def most_of(pair: Pair) -> float:
-    """The largest loss in either direction; ∞ where an outcome is impossible on one side."""
+    """The largest loss in either direction; ∞ if an outcome is impossible on one side."""
     sides = (pair, pair.reversed)
     return math.inf if any(s.singular_mass > 0 for s in sides) else max(s.max_loss for s in sides)
 
@@ -139,13 +139,13 @@ def _log_ratio(up: arb, down: arb) -> float:
 
 
 def drawn(odds: Odds) -> Item:
-    """An outcome of a choice with probabilities; as floats, which is what choices are made with."""
+    """The cost of an outcome drawn with given probabilities, in floats as the code uses them."""
     left, right = (_normalized(weights) for weights in (odds.left, odds.right))
     return _finite(odds.name, odds.place, left, right, odds.outcome)
 
 
 def _normalized(weights: Floats) -> list[arb]:
-    """Floats that add up to 1 up to rounding, as balls that do so."""
+    """Floats that add up to 1 up to rounding, as balls that contain exact ones."""
     with ctx.workprec(_BITS):
         parts = [arb(float(w)) for w in weights]
         whole = sum(parts, arb(0))
@@ -153,7 +153,7 @@ def _normalized(weights: Floats) -> list[arb]:
 
 
 def largest(chosen: LargestOf) -> Item:
-    """Gumbel noise: exactly the softmax. Else the spread of the shifts bounds the loss."""
+    """The cost of a noisy maximum: softmax for Gumbel noise, else a bound from the shifts."""
     if chosen.law.name == "gumbel":
         left, right = softmax(chosen.left), softmax(chosen.right)
         return _finite("noisy maximum", chosen.place, left, right, chosen.outcome)
@@ -181,7 +181,7 @@ def _pure(epsilon: float) -> Pair:
 
 
 def paid(bill: Paid) -> Item:
-    """What a mechanism of a library says of itself."""
+    """The cost that a library's mechanism states itself."""
     release = Release(
         place=bill.place,
         distribution=bill.name,

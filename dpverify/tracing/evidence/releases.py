@@ -1,4 +1,4 @@
-"""One place of the code at which data passed through noise, and what it cost there."""
+"""A release: a line of code where data passed through noise, and its cost."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ EDGE = 1e-9  # relative: a probability that is so close to δ may be δ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release(Located):
-    """One place of the code at which data passed through noise, and what that cost.
+    """A line of code where data passed through noise, and what that cost.
 
     `shift` is how far the value moves between the two datasets, in the norm that the noise goes by
     (ℓ1 for Laplace, ℓ2 for Gaussian); `loss` is shift/scale: the ε of Laplace noise, the μ of
@@ -44,7 +44,7 @@ class Release(Located):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One difference with its release and its pairs: as seen, and less what rounding explains."""
+    """One difference between the runs, its release, and its pairs with and without rounding."""
 
     release: Release
     seen: tuple[Cost, ...]

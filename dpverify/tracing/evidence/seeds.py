@@ -1,4 +1,4 @@
-"""Seeds that are drawn and released: anyone who knows one can subtract the noise made from it.
+"""Released seeds: anyone who knows a seed can subtract the noise made from it.
 
 The number that a generator was seeded with is changed, and all noise is left as it was. If the
 output changes with it, as the number does, it tells the seed.
@@ -21,7 +21,7 @@ _MOST = 4  # seeds of a run that are looked at
 
 
 def told_seeds(runner: Runner, base: TracedRun) -> frozenset[int] | Puzzle:
-    """Seeds that the output of a run on the left reveals; or a line that depends on one otherwise.
+    """Seeds that the output on the left reveals; else a line whose result depends on a seed.
 
     Takes an execution for every seed that was drawn.
     """
@@ -49,7 +49,7 @@ def told_seeds(runner: Runner, base: TracedRun) -> frozenset[int] | Puzzle:
 
 
 def _drawn(run: TracedRun, name: str) -> tuple[int, NDArray[Any]] | None:
-    """The number of the event that drew a seed, and what it drew."""
+    """The number of the event that drew a seed, and the seed."""
     for number, event in enumerate(run.journal.events):
         if isinstance(event, (Pick, Value)):
             drawn = np.asarray(event.outcome if isinstance(event, Pick) else event.values)
@@ -63,7 +63,7 @@ def _drawn(run: TracedRun, name: str) -> tuple[int, NDArray[Any]] | None:
 
 
 def _moves_with(one: Any, two: Any, seed: int, other: int) -> bool:
-    """Whether a part of the output is the seed, up to a constant, or spells it."""
+    """Whether part of the output is the seed up to a constant, or contains it as text."""
     if isinstance(one, str) and isinstance(two, str):
         return str(seed) in one and one.replace(str(seed), str(other)) == two
     if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.shape == two.shape:

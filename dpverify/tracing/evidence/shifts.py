@@ -1,4 +1,4 @@
-"""What numbers cost that moved between the two datasets: the shift, in units of the noise."""
+"""The cost of numbers that moved between the datasets: the shift in units of the noise."""
 
 import math
 from dataclasses import replace
@@ -67,7 +67,7 @@ def moved(move: Move) -> Item:
 
 
 def _judged(move: Move, sizes: Floats, uneven: NDArray[np.bool_]) -> tuple[Cost, ...]:
-    """Less what rounding explains: little of it where a claim is kept, all where it is broken."""
+    """The cost minus what rounding explains: a little if the claim is kept, all if broken."""
     own = sizes * (1.0 - ROUNDING)
     little = np.minimum(move.slack * _FEW_TERMS, sizes * _LITTLE)
     kept = _costs(move, np.maximum(own - little, 0.0), uneven)
@@ -134,7 +134,7 @@ def _costs(move: Move, sizes: Floats, uneven: NDArray[np.bool_]) -> tuple[Cost, 
 
 
 def _apart(units: Floats, *, up: bool = True) -> tuple[Pair, ...]:
-    """One Laplace pair a coordinate, of few different sizes: rounded up, or down.
+    """One Laplace pair per coordinate, of few different sizes, rounded up or down.
 
     A larger shift dominates a smaller one.
     """
@@ -150,7 +150,7 @@ def _apart(units: Floats, *, up: bool = True) -> tuple[Pair, ...]:
 
 
 def _beyond_all(units: Floats) -> Pair:
-    """Whether all Laplace draws lie beyond both of their values: 2^−n against 2^−n·e^(−Σ units).
+    """A bound if all Laplace draws lie beyond both values: 2^−n against 2^−n·e^(−Σ units).
 
     What is computed from a pair loses no more than it, so this lies below. The loss of the event is
     rounded down.

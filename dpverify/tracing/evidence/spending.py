@@ -1,4 +1,4 @@
-"""What the differences of a replay cost together: releases by line, and a bracket around ε and δ.
+"""The cost of a replay's differences: releases by line, and brackets around ε and δ.
 
 By frozen replay every difference is a pair of conditional laws, given all that was released before,
 so the composition of the pairs bounds the loss of the whole transcript (`adaptive-domination`), and
@@ -30,7 +30,7 @@ Upper = tuple[Pair, ...]
 
 @dataclass(frozen=True)
 class Spending:
-    """All that a transcript cost.
+    """The total cost of a transcript.
 
     `together` are pairs that bound other transcripts as well, where what is spent depends on noisy
     values: then these give ε at a δ, and nothing is known from below.
@@ -45,22 +45,22 @@ class Spending:
 
     @property
     def exact(self) -> bool:
-        """Whether the pairs are the laws of what was released, not only bounds on them."""
+        """Whether the pairs are exactly what was released, not only bounds on it."""
         return all(cost.exact for item in self.items for cost in item.judged)
 
     @property
     def realized(self) -> float:
-        """ln p/p′ of the whole transcript."""
+        """ln p/p′ of the transcript itself."""
         return math.fsum(item.release.realized for item in self.items)
 
     @cached_property
     def above(self) -> tuple[Upper, ...]:
-        """Upper bounds of what was seen; each of them is one."""
+        """Upper bounds on the cost of what was seen; each is valid."""
         return _uppers([cost for item in self.items for cost in item.seen])
 
     @cached_property
     def judged(self) -> tuple[Upper, ...]:
-        """The same, less what rounding explains."""
+        """The same bounds, minus what rounding explains."""
         return _uppers([cost for item in self.items for cost in item.judged])
 
     @cached_property
@@ -69,12 +69,12 @@ class Spending:
 
     @cached_property
     def below_apart(self) -> tuple[Pair, ...]:
-        """Another lower bound, coordinate by coordinate: better at δ > 0."""
+        """Another lower bound, coordinate by coordinate, which is better for δ > 0."""
         every = [cost for item in self.items for cost in item.judged]
         return _kept(pair for cost in every for pair in cost.apart_below or (cost.below,))
 
     def epsilon(self, delta: float) -> Bracket:
-        """Bracket around the ε that the releases cost together at δ."""
+        """A bracket around the ε that the releases cost together at δ."""
         if self.together and delta > 0:
             return Bracket(0.0, composed_epsilon(self.together, delta).upper)
         lower = max(composed_epsilon(p, delta).lower for p in {self.below, self.below_apart})
@@ -82,7 +82,7 @@ class Spending:
         return _closed(lower, min(ends, key=lambda end: end.upper))
 
     def delta(self, epsilon: float) -> Bracket:
-        """Bracket around the δ that the releases cost together at ε."""
+        """A bracket around the δ that the releases cost together at ε."""
         if self.together:
             return Bracket(0.0, composed_delta(self.together, epsilon).upper)
         lower = max(composed_delta(p, epsilon).lower for p in {self.below, self.below_apart})
@@ -95,7 +95,7 @@ def _closed(lower: float, bracket: Bracket) -> Bracket:
 
 
 def _uppers(costs: list[Cost]) -> tuple[Upper, ...]:
-    """One bound, or two where some costs have another one coordinate by coordinate."""
+    """One bound, or two if some costs also have a bound coordinate by coordinate."""
     together = _kept(cost.above for cost in costs)
     if not any(cost.apart for cost in costs):
         return (together,)
@@ -119,7 +119,7 @@ def _accountant(pairs: tuple[Pair, ...]) -> Accountant:
 
 @lru_cache(maxsize=256)
 def composed_epsilon(pairs: tuple[Pair, ...], delta: float) -> Bracket:
-    """Both directions of the composition, the larger one."""
+    """ε of the composition, in the worse direction."""
     if hides_nothing(pairs):
         return Bracket(0.0, math.inf) if delta < 1 else Bracket(0.0, 0.0)
     forth = _accountant(pairs).epsilon(delta)
@@ -129,7 +129,7 @@ def composed_epsilon(pairs: tuple[Pair, ...], delta: float) -> Bracket:
 
 @lru_cache(maxsize=256)
 def composed_delta(pairs: tuple[Pair, ...], epsilon: float) -> Bracket:
-    """Both directions of the composition, the larger one."""
+    """δ of the composition, in the worse direction."""
     if hides_nothing(pairs):
         return Bracket(0.0, 1.0)
     forth = _accountant(pairs).delta(epsilon)
@@ -154,7 +154,7 @@ def spending(differences: list[Difference]) -> Spending:
 
 
 def compared_again(differences: list[Difference]) -> dict[int, list[Coin]]:
-    """Comparisons that differ, of draws with more than one of them."""
+    """Comparisons that differ, for draws with more than one comparison."""
     groups: dict[int, list[Coin]] = {}
     for each in differences:
         if isinstance(each, Coin) and not each.flipped:
@@ -163,7 +163,7 @@ def compared_again(differences: list[Difference]) -> dict[int, list[Coin]]:
 
 
 def told_whole(differences: list[Difference]) -> Spending | None:
-    """A bound on the cost of releasing every number that was compared more than once.
+    """An upper bound: the cost of releasing every number that was compared more than once.
 
     One transcript shows one path of comparisons, and δ is a sum over all paths. All of them are
     computed from the number itself, where it is shifted alike in each; None where it is not.

@@ -1,4 +1,4 @@
-"""Noise that is chosen: both sides of every comparison, far out, and at ties."""
+"""Chosen noise: both outcomes of every comparison, far values, and ties."""
 
 import math
 from collections import Counter
@@ -40,12 +40,12 @@ def _all(value: Any, to: float) -> Any:  # noqa: ANN401  # a float or an array
 
 
 def far_out(law: TracedLaw, value: Any, to: float) -> Any:  # noqa: ANN401
-    """Noise as far out as Laplace noise that is `to` scales away from 0."""
+    """Noise as extreme as Laplace noise `to` scales away from 0."""
     return _all(value, far_of(law, to))
 
 
 def far_of(law: TracedLaw, to: float) -> float:  # one case a law
-    """One draw as far out as Laplace noise that is `to` scales away from 0."""
+    """One draw as extreme as Laplace noise `to` scales away from 0."""
     tail = max(0.5 * math.exp(-abs(to)), 2.0**-53)
     match law.name:
         case "uniform":
@@ -80,7 +80,7 @@ def _tie(law: TracedLaw, value: Any) -> Any:  # noqa: ANN401
 
 
 def reach_of(delta: float, base: TracedRun) -> float:
-    """How far noise is moved, in scales: what lies beyond is rarer than δ.
+    """How far noise is moved, in scales; anything beyond is rarer than δ.
 
     Noise that was cut off is moved less far, to what is rarer than δ^0.8: near the cut is what
     cannot come out on the other side, which is charged by its probability and is no leak.
@@ -99,7 +99,7 @@ def scripts(
     spot: int | None = None,
     known: Sequence[float] = (),
 ) -> Iterator[NoiseScript]:
-    """Transcripts worth tracing after a first one: flips of its comparisons come first.
+    """Transcripts to trace after the first one, beginning with flipped comparisons.
 
     `spot` is the first record that differs: samples that take it, orders that put it first or last.
     `known` are numbers that noisy ones may be compared with out of sight. A claim with δ > 0
@@ -138,7 +138,7 @@ def scripts(
 
 
 def plain_draws(base: TracedRun) -> NDArray[np.intp]:
-    """The draws behind noisy numbers that a line of the code saw as plain ones."""
+    """The draws behind noisy numbers that the code saw as plain numbers on some line."""
     loose = [e for e in base.journal.events if isinstance(e, Value) and not e.final]
     if not loose:
         return np.zeros(0, dtype=np.intp)
@@ -148,13 +148,13 @@ def plain_draws(base: TracedRun) -> NDArray[np.intp]:
 
 
 def is_whole(base: TracedRun) -> bool:
-    """Whether code saw noisy numbers as plain ones, and all of them are whole."""
+    """Whether the code saw noisy numbers as plain ones, all of them whole."""
     draws = plain_draws(base)
     return bool(len(draws)) and all(law.is_discrete for law in base.journal.draws.names_of(draws))
 
 
 def _signs(base: TracedRun, seed: int, reach: float) -> Iterator[NoiseScript]:
-    """Where code saw a few noisy numbers: each of them far out, on all combinations of sides."""
+    """If the code saw few noisy numbers: each far out, in all combinations of signs."""
     draws = plain_draws(base)
     if not 2 <= len(draws) <= _MOST_SIGNS:
         return
@@ -166,7 +166,7 @@ def _signs(base: TracedRun, seed: int, reach: float) -> Iterator[NoiseScript]:
 
 
 def rarer(base: TracedRun, seed: int, delta: float) -> Iterator[NoiseScript]:
-    """Noisy numbers that code saw as plain ones, further out than δ tells: by δ over their number.
+    """Noisy numbers that the code saw, each further out than probability δ/number allows.
 
     Each of k numbers may be so far out more rarely than δ, and one of them be so more often: all of
     them at once, for what asks for the largest, and one alone.
@@ -183,7 +183,7 @@ def rarer(base: TracedRun, seed: int, delta: float) -> Iterator[NoiseScript]:
 
 
 def _at(base: TracedRun, seed: int, delta: float, known: Sequence[float]) -> Iterator[NoiseScript]:
-    """Noisy numbers that code saw as plain ones, all of them equal to one that is known."""
+    """Noisy numbers that the code saw, all equal to one known number."""
     reach = _FARTHEST if is_whole(base) and not delta else reach_of(delta, base)
     seen = [e for e in base.journal.events if isinstance(e, Value) and not e.final]
     for number in known[:_MOST_KNOWN] if seen else ():
@@ -198,7 +198,7 @@ def _at(base: TracedRun, seed: int, delta: float, known: Sequence[float]) -> Ite
 def swept(
     base: TracedRun, seed: int, reach: float, delta: float
 ) -> tuple[int, Iterator[NoiseScript]]:
-    """Whole numbers that code saw as plain ones, all with the same noise: one amount, each once.
+    """Whole numbers that the code saw, all with the same noise: each amount once.
 
     What code decides on a whole number may come true for a single value of it. So many amounts
     there are; the scripts have the likeliest first.
@@ -229,12 +229,12 @@ def swept(
 
 
 def first_swept(amounts: int) -> int:
-    """How many amounts are tried before anything else: all, or a few of very many."""
+    """How many amounts are tried first: all, or a few if they are very many."""
     return amounts if amounts <= _MOST_SWEPT else _FEW_SWEPT
 
 
 def _likely(base: TracedRun, fixed: dict[int, float], delta: float) -> dict[int, float]:
-    """Of whole numbers that are set, as many as are so together more often than δ.
+    """As many of the chosen whole numbers as occur together with probability above δ.
 
     Half of the mass of one draw is less than that of its difference to another one.
     """
@@ -260,7 +260,7 @@ def _amounts() -> Iterator[int]:
 
 
 def _noise_for(base: TracedRun, event: Value, wanted: Floats, reach: float) -> dict[int, float]:
-    """One draw of each number so that the noise of the number is what is wanted, where it can be.
+    """One draw per number that gives the number the wanted noise, where possible.
 
     Of several draws that are added up, the first that can make up for the rest.
     """
@@ -286,20 +286,20 @@ def _noise_for(base: TracedRun, event: Value, wanted: Floats, reach: float) -> d
 
 
 def _put(law: TracedLaw, z: float, size: float) -> float:
-    """Noise as it is wanted; a whole number where it is all but one, for numbers of this size."""
+    """The wanted noise, rounded to a whole number if it is close to one at this size."""
     near = round(z) if law.is_discrete and math.isfinite(z) else z
     return float(near) if abs(near - z) <= _NEAR * max(1.0, size) else z
 
 
 def _happens(law: TracedLaw, z: float, reach: float) -> bool:
-    """Whether noise can be so, and is not further out than `reach`."""
+    """Whether noise can take this value, no further out than `reach`."""
     if law.is_discrete and z != round(z):
         return False
     return law.name not in {"shaped", "bounded"} and far_of(law, -reach) <= z <= far_of(law, reach)
 
 
 class Branches:
-    """Comparisons by line and turn: which outcomes transcripts have had, and which not yet."""
+    """Comparisons by line and turn, with the outcomes that transcripts have had so far."""
 
     def __init__(self, base: TracedRun, delta: float) -> None:
         self.delta = delta
@@ -333,7 +333,7 @@ class Branches:
                 return
 
     def tied(self, run: TracedRun) -> Iterator[NoiseScript]:
-        """Scripts on which whole numbers are what the code asks whether they are.
+        """Scripts in which whole numbers equal what the code compares them with.
 
         The first times that a line asks. With δ > 0, what is rarer is left.
         """
@@ -348,7 +348,7 @@ class Branches:
                 yield run.journal.script.turned({}, fixed)
 
     def new(self, run: TracedRun) -> Iterator[NoiseScript]:
-        """Scripts for the other outcome of comparisons that this transcript was the first to meet.
+        """Scripts for the other outcome of comparisons first met by this transcript.
 
         So decisions inside of decisions are found, one level after the other.
         """
@@ -367,7 +367,7 @@ class Branches:
 
 
 def _equal(run: TracedRun, tie: Tie, delta: float) -> dict[int, float]:
-    """The draws of a tie so that all its numbers are equal; none if that cannot be, or is rare."""
+    """Draws that make all numbers of a tie equal; none if impossible or rare."""
     fixed: dict[int, float] = {}
     chance = 1.0
     for draws, coefs, gap in zip(tie.draws.tolist(), tie.coefs.tolist(), tie.gaps, strict=True):
@@ -394,7 +394,7 @@ def _mass(law: TracedLaw, z: float) -> float:
 
 
 def _between(run: TracedRun, delta: float) -> Iterator[NoiseScript]:
-    """Noise between two thresholds that it was compared with: `(v > 2.9) & (v < 3.0)`."""
+    """Noise between two thresholds that it was compared with, as `(v > 2.9) & (v < 3.0)`."""
     cuts: dict[int, dict[float, None]] = {}
     for event in run.journal.events:
         if isinstance(event, Bits):
@@ -412,7 +412,7 @@ def _between(run: TracedRun, delta: float) -> Iterator[NoiseScript]:
 
 
 def _compared(run: TracedRun) -> Iterator[tuple[int, Any, Any]]:
-    """Comparisons of a run: number of the event, what it came to, what else it may have."""
+    """Comparisons of a run: the event's number, its outcome, and other possible outcomes."""
     turns: dict[Any, int] = {}
     for number, event in enumerate(run.journal.events):
         if isinstance(event, Bits):
@@ -424,7 +424,7 @@ def _compared(run: TracedRun) -> Iterator[tuple[int, Any, Any]]:
 
 
 def flipped(run: TracedRun, number: int, delta: float) -> NoiseScript | None:
-    """A comparison that falls the other way; of several, those for which that is no rarity."""
+    """A comparison with the other outcome; of several, those for which that is not rare."""
     event = run.journal.events[number]
     chances = chances_of(run, event) if delta else np.ones(np.size(event.idx))
     likely = np.argsort(-chances, kind="stable")
@@ -435,7 +435,7 @@ def flipped(run: TracedRun, number: int, delta: float) -> NoiseScript | None:
 
 
 def turned(run: TracedRun, number: int, which: NDArray[np.intp]) -> NoiseScript:
-    """The script of a run, but for some coins of one comparison, which fall the other way."""
+    """The script of a run, except that some coins of one comparison fall the other way."""
     event = run.journal.events[number]
     outcome = np.array(event.outcome)
     outcome.reshape(-1)[which] = ~outcome.reshape(-1)[which]
@@ -451,7 +451,7 @@ def turned(run: TracedRun, number: int, which: NDArray[np.intp]) -> NoiseScript:
 def _coins(
     run: TracedRun, event: Bits, which: NDArray[np.intp]
 ) -> Iterator[tuple[int, TracedLaw, float, tuple[float, float], bool]]:
-    """For some coins of a comparison: the draw, its law, where it was cut, its range, its side."""
+    """For some coins of a comparison: draw, law, cut, range and side."""
     shape = np.shape(event.idx)
     offset, coef, raised = (
         np.broadcast_to(np.asarray(x), shape).reshape(-1)
@@ -467,7 +467,7 @@ def _coins(
 
 
 def chances_of(run: TracedRun, event: Bits) -> Floats:
-    """The probability of each coin of a comparison to fall the other way."""
+    """The probability that each coin of a comparison falls the other way."""
     every = np.arange(np.size(event.idx))
     some = every[:_MOST_COINS]
     known = [float(coin(law, w, cut, up=up)[1]) for _, law, cut, w, up in _coins(run, event, some)]
@@ -475,7 +475,7 @@ def chances_of(run: TracedRun, event: Bits) -> Floats:
 
 
 def _towards(base: TracedRun, seed: int, number: int, spot: int) -> Iterator[NoiseScript]:
-    """Samples, orders and whole numbers that take the record that differs."""
+    """Samples, orders and whole numbers that select the differing record."""
     event = base.journal.events[number]
     if isinstance(event, Pick):
         for outcome in _with_record(event, spot):
@@ -487,12 +487,12 @@ def _towards(base: TracedRun, seed: int, number: int, spot: int) -> Iterator[Noi
 
 
 def is_near(turn: int, spot: int | None) -> bool:
-    """Whether the coin of this turn may be that of the record that differs, in a loop over all."""
+    """Whether this turn's coin may belong to the differing record, in a loop over all."""
     return spot is not None and turn in {spot - 1, spot}
 
 
 def _at_record(base: TracedRun, event: Value, spot: int) -> dict[int, float]:
-    """Whole numbers that may be the place of a record, set to that of the one that differs."""
+    """Whole numbers that may be an index of a record, set to that of the differing one."""
     draws = base.journal.draws
     first = np.ravel(event.idx)[:1].tolist()
     whole = [j for j in first if draws.law_of(j).name == "integers"]
@@ -500,7 +500,7 @@ def _at_record(base: TracedRun, event: Value, spot: int) -> dict[int, float]:
 
 
 def _with_record(event: Pick, spot: int) -> Iterator[Any]:
-    """Outcomes of an order or of a sample in which one record stands first, or last."""
+    """Outcomes of a shuffle or sample with one record first or last."""
     outcome = np.array(event.outcome)
     if outcome.ndim != 1 or not outcome.size or outcome.dtype.kind not in "iu":
         return
@@ -514,7 +514,7 @@ def _with_record(event: Pick, spot: int) -> Iterator[Any]:
 
 
 def worst_script(twin: Twin, seed: int, target: float, *, simple: bool) -> NoiseScript:
-    """The transcript on which the releases of a twin lose the most, or more than `target`.
+    """The transcript on which the releases of a twin lose most, or more than `target`.
 
     Laplace noise loses |d| wherever z has the sign of its shift d; Gaussian noise loses z·d + d²/2,
     so z is put far enough out. If `simple`, all other noise is 0.

@@ -1,4 +1,4 @@
-"""What several transcripts cost together, where noisy values choose what the next release costs.
+"""The cost of several transcripts together, if noisy values choose the cost of later releases.
 
 One transcript has one pair a release. δ is a sum over all transcripts, and code that spends its
 budget one way after some outputs and another way after others may need more of it than each of
@@ -35,7 +35,7 @@ Slots = dict[Any, Pair]
 
 
 def worst_together(claim: AuditClaim, transcripts: Sequence[Spending]) -> Upper | None:
-    """Pairs whose composition bounds all transcripts at once and keeps the claim, if found.
+    """Pairs whose composition bounds all transcripts at once and keeps the claim; else None.
 
     Empty where nothing was spent, or where the claim needs no more than each transcript did.
     """
@@ -61,7 +61,7 @@ def worst_together(claim: AuditClaim, transcripts: Sequence[Spending]) -> Upper 
 
 
 def differs_at(transcripts: Sequence[Spending]) -> Place | None:
-    """The first line that spends more on some transcripts than on others."""
+    """The first line whose cost differs between transcripts."""
     seen: dict[Place, set[Pair]] = defaultdict(set)
     for spent in transcripts:
         for (place, *_), pair in _by_line(spent).items():
@@ -72,12 +72,12 @@ def differs_at(transcripts: Sequence[Spending]) -> Place | None:
 
 
 def _adds_up(claim: AuditClaim) -> bool:
-    """Whether a claim may fail although it holds on every path."""
+    """Whether a claim can fail although it holds on every path (δ > 0)."""
     return isinstance(claim, ProfileClaim) or (isinstance(claim, ApproxDP) and claim.delta > 0)
 
 
 def _by_line(spent: Spending) -> Slots:
-    """Pairs by line, and how often the line spent before."""
+    """Pairs by line, and by how often the line released before."""
     found: Slots = {}
     turns: Counter[Place] = Counter()
     for item in spent.items:
@@ -90,7 +90,7 @@ def _by_line(spent: Spending) -> Slots:
 
 
 def _composed(transcripts: list[Slots]) -> Upper | None:
-    """The worst pair of every slot; None if some slot has none that is known."""
+    """The worst pair for every slot; None if a slot has no known one."""
     found: list[Pair] = []
     for slot in dict.fromkeys(slot for spent in transcripts for slot in spent):
         worst = _worst({spent[slot] for spent in transcripts if slot in spent})
@@ -101,7 +101,7 @@ def _composed(transcripts: list[Slots]) -> Upper | None:
 
 
 def _worst(pairs: set[Pair]) -> Pair | None:
-    """One pair that dominates all of these; None if that would take too long to compute with."""
+    """One pair that dominates all of these; None if computing with it would take too long."""
     kept: list[Pair] = []
     gaussian = [pair for pair in pairs if isinstance(pair, GaussianPair)]
     if gaussian:

@@ -1,4 +1,4 @@
-"""What a difference in a replay may be besides a leak: coins, noise by hand, extra comparisons."""
+"""Explanations of a replay's differences other than leaks: coins, handmade noise, comparisons."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -48,7 +48,7 @@ _MOST_NOTED = 10_000  # comparisons of one row
 
 
 class Alone(NamedTuple):
-    """Comparisons that only the recording makes; events before which only the replay makes one."""
+    """Comparisons made by the recording only, and events before which the replay makes one."""
 
     skips: frozenset[int] = frozenset()
     extras: tuple[int, ...] = ()
@@ -58,13 +58,13 @@ _NOBODY = Alone()
 
 
 def _progress(twin: Twin) -> tuple[int, int]:
-    """How far a replay came, and in how little it differs until there."""
+    """How far a replay came, and how little it differs until there."""
     lonely = [d for d in twin.differences if isinstance(d, Odds) and d.name == LONELY]
     return twin.right.journal.at, len(lonely) - len(twin.differences)
 
 
 def _trials(base: TracedRun, twin: Twin, alone: Alone) -> list[Alone]:
-    """What else may have no counterpart: where the sides began to differ, and where they parted."""
+    """What else may lack a counterpart: where the sides began to differ, and where they parted."""
     events, draws, at = base.journal.events, base.journal.draws, twin.right.journal.at
     coins = [n for n, e in enumerate(events) if isinstance(e, Bits)]
     if not coins:
@@ -89,7 +89,7 @@ _TRIES = 24  # other coins on the right, in search of the output of the left
 
 
 class Fallen:
-    """Which ways the comparisons of all runs fell, by line and turn."""
+    """Which outcomes the comparisons of all runs had, by line and turn."""
 
     def __init__(self) -> None:
         self.ways: dict[Place, dict[tuple[int, int], int]] = {}
@@ -105,7 +105,7 @@ class Fallen:
                     known[turn, flat] = known.get((turn, flat), 0) | (2 if way else 1)
 
     def one_way(self) -> Iterator[tuple[Place, tuple[int, int]]]:
-        """Lines whose comparisons did not all fall either way: how many of them, of how many."""
+        """Lines whose comparisons did not have both outcomes: how many of how many."""
         for place, known in self.ways.items():
             only = sum(way != BOTH for way in known.values())
             if only:
@@ -113,12 +113,12 @@ class Fallen:
 
 
 class OutOfRuns(Exception):
-    """The budget of executions ended before a transcript was understood."""
+    """Raised if the budget of executions ended before a transcript was understood."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Runner:
-    """Runs of one mechanism on one pair, within a budget; and ways to understand a difference."""
+    """Runs one mechanism on one pair within a budget, and tries to explain differences."""
 
     mechanism: Any
     left: Any
@@ -166,7 +166,7 @@ class Runner:
         return found
 
     def _retold(self, run: TracedRun, data: Any) -> TracedRun:
-        """The run once more, with its noise as plain numbers."""
+        """Repeat the run with its noise as plain numbers."""
         self.used += 1
         with self.lines:
             found = retell(self.mechanism, data, run)
@@ -174,7 +174,7 @@ class Runner:
         return found
 
     def _strays(self, run: TracedRun, data: Any) -> Puzzle | None:
-        """Where a recorded run is not the run that a user has, if it is not: with plain numbers."""
+        """Where a recorded run differs from a user's run, with plain numbers; None if nowhere."""
         told = self._retold(run, data)
         if run.raised or told.raised:
             same = run.raised.partition(":")[0] == told.raised.partition(":")[0]
@@ -197,7 +197,7 @@ class Runner:
         return found
 
     def _caught(self, base: TracedRun, twin: Twin, script: NoiseScript) -> Puzzle | None:
-        """An exception that noise raised because it is followed, and that the code caught."""
+        """An exception that only traced noise raises, and that the code caught."""
         both = (*base.caught, *twin.right.caught)
         if all((error.place, error.kind) in self.usual for error in both):
             return None
@@ -211,7 +211,7 @@ class Runner:
         self.usual |= {(error.place, error.kind) for error in plain.caught}
 
     def _matched(self, base: TracedRun, twin: Twin) -> Twin | None:
-        """A replay in which single comparisons have no counterpart on the other side.
+        """A replay in which some comparisons have no counterpart on the other side.
 
         So a histogram tells which categories are common: a rare one is compared and left out.
         Comparisons are left alone one after the other, as long as the replay comes further.
@@ -237,7 +237,7 @@ class Runner:
         return None
 
     def _matched_again(self, base: TracedRun) -> Twin | None:
-        """A replay in which the same comparisons have no counterpart as in an earlier one."""
+        """A replay with the same unmatched comparisons as an earlier one."""
         if not self.alone.skips and not self.alone.extras:
             return None
         events = base.journal.events
@@ -279,7 +279,7 @@ class Runner:
         return found if found is not None and self._can_look_alike() else None
 
     def _can_look_alike(self) -> bool:
-        """Whether outputs of the two sides are the same but for their floats, on some runs."""
+        """Whether outputs of both sides agree except for their floats, on some runs."""
         sides: list[set[str]] = [set(), set()]
         for step in range(1, _FEW + 1):
             if self.used + 4 > self.budget:
@@ -292,7 +292,7 @@ class Runner:
         return False
 
     def _may_turn(self, base: TracedRun, twin: Twin) -> Puzzle | None:
-        """Noise that became a plain number by itself, and on which the way of a run depends.
+        """Noise that became a plain number and decides the path of a run.
 
         So does a walk that accepts its steps by chance: that it went another way on the other side
         may be that chance.
@@ -354,7 +354,7 @@ class Runner:
     def _turns_on(
         self, base: TracedRun, twin: Twin, fixed: dict[int, float], told: list[Part]
     ) -> bool:
-        """Whether one side would show what the other did, if the code decided otherwise on noise.
+        """Whether one side would show the other's output if noise had decided otherwise.
 
         Coins that are put together may fall one way in thousands of runs, as three dice do that all
         have to show a one. So each decision on noise that is the same on both sides is inverted.
@@ -386,7 +386,7 @@ class Runner:
     def _varies_by(
         self, base: TracedRun, noise: list[Any], fixed: dict[int, float], told: list[Part]
     ) -> bool:
-        """Whether what differs between the sides also moves with this noise on one of them.
+        """Whether what differs between the sides also changes with this noise on one side.
 
         A coin that is made by hand, as `float(rng.random()) < 0.99`, may fall one way in many runs:
         so the noise goes to either end of its range first.
@@ -405,7 +405,7 @@ class Runner:
         return False
 
     def _flipped(self, base: TracedRun, twin: Twin) -> Twin | Puzzle | None:
-        """A replay with one coin turned, if that gives the same output: randomized response.
+        """A replay with one coin flipped that gives the same output: randomized response.
 
         The coin must be turned back by the same rule when it fell the other way. Where the number
         behind a coin was seen as well, what that tells is not known: a puzzle.
@@ -434,7 +434,7 @@ Done = tuple[list[float], list[float]]
 
 
 def _done_by_both(left: TracedRun, right: TracedRun, *, coins: bool) -> dict[Place, Done]:
-    """Comparisons and plain numbers of lines that both runs came to; of noise alone, or of data."""
+    """Comparisons and plain numbers on lines that both runs reached, of noise alone or of data."""
     sides: list[dict[Place, list[float]]] = [{}, {}]
     for run, found in zip((left, right), sides, strict=True):
         for event in run.journal.events:
@@ -448,7 +448,7 @@ def _done_by_both(left: TracedRun, right: TracedRun, *, coins: bool) -> dict[Pla
 
 
 def _drawn_by_one(left: TracedRun, right: TracedRun) -> Place | None:
-    """A line that both runs came to, where one saw more noise alone, more samples or orders."""
+    """A line that both runs reached where one saw more noise, samples or shuffles."""
     mine, theirs = map(_drawn_by_chance, (left, right))
     return next((place for place in mine if 0 < theirs[place] != mine[place]), None)
 
@@ -469,7 +469,7 @@ def _is_shuffled(one: list[float], two: list[float]) -> bool:
 
 
 def _met_only(followed: tuple[SeenError, ...], usual: set[tuple[Place, str]]) -> Puzzle | None:
-    """The first exception that plain numbers do not raise at that line."""
+    """The first exception at that line that plain numbers do not raise."""
     for error in followed:
         if (error.place, error.kind) not in usual:
             return Puzzle(error.place, f"noise must be a plain number here: {error.what}")
@@ -482,7 +482,7 @@ def _way(run: TracedRun) -> str:
 
 
 def way_of(run: TracedRun) -> str:
-    """The same, with how comparisons fell and what was chosen."""
+    """What a run did with noise, with the outcomes of comparisons and choices."""
     events = run.journal.events
     fell = [e.outcome if isinstance(e, (Bits, Pick)) else None for e in events]
     return canonical([_way(run), fell, run.raised])
@@ -496,7 +496,7 @@ def _frame(run: TracedRun) -> str:
 
 
 def out_of_sight(event: Any) -> Puzzle:
-    """Noise that became a plain number, which met the data where a trace does not see it."""
+    """Noise that became a plain number and met data where a trace cannot see it."""
     if isinstance(event, Value) and event.raw:
         what = "noise becomes a plain number here, before data are added: what it hides is not seen"
         return Puzzle(event.place, what)
@@ -504,7 +504,7 @@ def out_of_sight(event: Any) -> Puzzle:
 
 
 def unmoved_events(twin: Twin) -> list[Any]:
-    """Events of noise that met no data in sight; numbers before coins."""
+    """Events of noise that met no data in sight; numbers first, then coins."""
     moved = {d.event for d in twin.differences}
     found = [
         event
@@ -515,7 +515,7 @@ def unmoved_events(twin: Twin) -> list[Any]:
 
 
 def _is_coin(event: Any, run: TracedRun) -> bool:
-    """Whether a pick has few outcomes, or says which records: no noise that is added to data."""
+    """Whether a pick has few outcomes or selects records, so that it is no additive noise."""
     if isinstance(event, Value):
         laws = run.journal.draws.names_of(np.atleast_1d(event.idx)) if np.size(event.idx) else []
         return all(law.name == "integers" and law.parameter <= _FACES for law in laws)
@@ -525,14 +525,14 @@ def _is_coin(event: Any, run: TracedRun) -> bool:
 
 
 def _is_by_chance(event: Any) -> bool:
-    """Whether an outcome is one of very many, of which a trace sees a few as they come."""
+    """Whether an outcome is one of so many that a trace only sees a few of them."""
     return isinstance(event, Pick) and event.weights is None and event.key[0] != CAST
 
 
 def _at_end(
     base: TracedRun, noise: list[Any], fixed: dict[int, float], seed: int, far: float
 ) -> NoiseScript:
-    """A script on which this noise is at one end of its range, and all that is fixed stays so."""
+    """A script with this noise at one end of its range, and everything fixed as it was."""
     journal = base.journal
     ends: dict[int, float] = {}
     for event in noise:
@@ -548,7 +548,7 @@ def _at_end(
 
 
 def _end_of(pick: Pick, far: float) -> Any:
-    """The least or the greatest that whole numbers and bytes can be; None for other outcomes."""
+    """The least or greatest value of whole numbers and bytes; None for other outcomes."""
     drawn = pick.outcome
     if type(drawn) is bytes:
         return bytes([255 if far > 0 else 0]) * len(drawn)
@@ -564,13 +564,13 @@ def _shown(run: TracedRun, told: list[Part]) -> str:
 
 
 def _meet(sides: tuple[list[TracedRun], list[TracedRun]], told: list[Part]) -> bool:
-    """Whether some run of either side shows the same at the places that differ."""
+    """Whether some runs of the two sides agree at the places that differ."""
     seen = [{_shown(run, told) for run in runs} for runs in sides]
     return bool(seen[0] & seen[1])
 
 
 def _positions(base: TracedRun, twin: Twin) -> list[tuple[int, Any]]:
-    """Coins that may have to be turned, the likeliest first: same place in coins and in output."""
+    """Coins that may have to be flipped, most promising first."""
     changed: set[int] = set()
     for path, flat in differing_parts(base.leaves, twin.right.leaves):
         changed |= {part for part in (*path, flat) if isinstance(part, int)}
@@ -595,7 +595,7 @@ def _positions(base: TracedRun, twin: Twin) -> list[tuple[int, Any]]:
 
 
 def _other(event: Any, turn: Any) -> Any:
-    """Another outcome of the same coin, for which the turn must work as well."""
+    """Another outcome of the same coin, for which the flip must work as well."""
     if turn == SWAP:
         return 1 - int(event.outcome)
     if isinstance(event, Pick):

@@ -1,4 +1,4 @@
-"""Transcripts with other winners: every outcome of a choice, every candidate of a selection.
+"""Transcripts with other winners: each outcome of a choice, each candidate of a selection.
 
 A release that selects by noise, and then says too much about what was selected, loses nothing as
 long as the record that differs is not behind the winner. So noise is chosen under which each
@@ -37,7 +37,7 @@ _MOST_PARTS = 4  # of an outcome with several numbers
 
 @dataclass(slots=True)
 class Winners:
-    """Which outcomes and which draws have been tried, and what is to try of a new transcript."""
+    """Which outcomes and draws were tried, and what to try after a new transcript."""
 
     reach: float
     delta: float
@@ -47,7 +47,7 @@ class Winners:
     moved: set[int] = field(default_factory=set)
 
     def new(self, twin: Twin) -> Iterator[tuple[int, NoiseScript]]:
-        """Scripts with their rank, the smallest first."""
+        """Scripts with their rank, smallest first."""
         run = twin.left
         yield from ((0, script) for script in self._together(twin))
         yield from ((1, script) for script in self._coins(twin))
@@ -55,7 +55,7 @@ class Winners:
         yield from ((3, script) for script in self._alone(run))
 
     def _together(self, twin: Twin) -> Iterator[NoiseScript]:
-        """All noise that differing data met, high up; and far down."""
+        """All noise that met differing data, moved far up, and far down."""
         run = twin.left
         draws = {j for j in _moved(twin) if _can_move(run, j)}
         if draws <= self.moved:
@@ -67,7 +67,7 @@ class Winners:
             yield run.journal.script.turned({}, ends)
 
     def _coins(self, twin: Twin) -> Iterator[NoiseScript]:
-        """Comparisons that data which differ took part in, the other way."""
+        """Comparisons with differing data, with the other outcome."""
         run, turns = twin.left, _turns(twin.left)
         events = dict.fromkeys(d.event for d in twin.differences if isinstance(d, Coin))
         for number in list(events)[:_MOST_COINS]:
@@ -80,7 +80,7 @@ class Winners:
                     yield script
 
     def _chosen(self, twin: Twin) -> Iterator[tuple[int, NoiseScript]]:
-        """Each outcome of a choice; those whose chances differ come first."""
+        """Each outcome of a choice; those whose probabilities differ come first."""
         run, turns = twin.left, _turns(twin.left)
         differing = {d.event for d in twin.differences}
         for number, event in enumerate(run.journal.events):
@@ -102,13 +102,13 @@ class Winners:
                     yield rank, run.journal.script.turned({number: outcome}, {})
 
     def _leave_out(self, event: Select | Pick, size: int, most: int) -> None:
-        """Note a choice among more than are made to win."""
+        """Note a choice with too many candidates to try them all."""
         if size > most:
             said = f"{event.place.where}: {most} of {size} candidates won in a run, at most"
             self.untried[said] = None
 
     def _outcomes(self, event: Pick) -> Iterator[Any]:
-        """Outcomes that a pick may have besides the one that it had."""
+        """Other outcomes that a pick can have."""
         if event.weights is not None:
             if np.ndim(event.outcome):
                 return
@@ -127,7 +127,7 @@ class Winners:
         yield from (kind(k) for k in list(dict.fromkeys(ends))[:_MOST_WINNERS])
 
     def _alone(self, run: TracedRun) -> Iterator[NoiseScript]:
-        """Noise that code saw as a plain number, one draw at a time; of many what data met."""
+        """Single noise draws that the code saw as plain numbers; if many, those that met data."""
         every = plain_draws(run).tolist()
         few = len(every) <= _MOST_ALONE
         if not few:
@@ -140,21 +140,21 @@ class Winners:
                 yield run.journal.script.turned({}, {j: self._end(run, j, up=up)})
 
     def _end(self, run: TracedRun, j: int, *, up: bool, among: int = 1) -> float:
-        """Noise as far out as δ allows; without δ beyond all other numbers of the run."""
+        """Noise as extreme as δ allows; for δ = 0, beyond all other numbers of the run."""
         law = run.journal.draws.law_of(j)
         if self.delta:
             return far_of(law, (self.reach if up else -self.reach) / among)
         return far_of(law, FAR + _beyond(run, j) if up else -FAR - _beyond(run, j))
 
     def _happens(self, run: TracedRun, j: int, z: float) -> bool:
-        """Whether noise can be so, and is so more often than δ."""
+        """Whether noise can take this value, with probability above δ."""
         far = self.reach if self.delta else 1e9
         law = run.journal.draws.law_of(j)
         return far_of(law, -far) <= z <= far_of(law, far)
 
 
 def _turns(run: TracedRun) -> list[tuple[Any, int]]:
-    """For every event its line, and how many there were of that line before."""
+    """For every event its line, and how often that line occurred before."""
     counts: dict[Any, int] = {}
     found = []
     for event in run.journal.events:
@@ -164,7 +164,7 @@ def _turns(run: TracedRun) -> list[tuple[Any, int]]:
 
 
 def _moved(twin: Twin) -> Iterator[int]:
-    """Draws that data which differ were added to, where the code saw what came of it."""
+    """Draws that were added to differing data, where the code saw the result."""
     for move in twin.differences:
         event = twin.left.journal.events[move.event]
         if isinstance(move, Move) and isinstance(event, Value) and not event.final:
@@ -193,7 +193,7 @@ def _beyond(run: TracedRun, j: int) -> float:
 
 
 def _ranked(event: Select, twin: Twin, number: int, spot: int | None) -> list[int]:
-    """Candidates by place: those whose scores differ, the one at the record that does, others."""
+    """Candidates by index: those with differing scores first, then the others."""
     every: list[int] = []
     for found in twin.differences:
         if isinstance(found, LargestOf) and found.event == number:
@@ -205,7 +205,7 @@ def _ranked(event: Select, twin: Twin, number: int, spot: int | None) -> list[in
 
 
 def _winning(run: TracedRun, event: Select, i: int) -> float:
-    """Noise with which one candidate wins, by one unit."""
+    """Noise with which one candidate wins by one unit."""
     shape = np.shape(event.idx)
     offset, coef = (np.broadcast_to(x, shape).reshape(-1) for x in (event.offset, event.coef))
     scores = offset + coef * run.journal.draws.z[np.ravel(event.idx)]
@@ -213,7 +213,7 @@ def _winning(run: TracedRun, event: Select, i: int) -> float:
 
 
 def _extremes(event: Pick, *, rarely: bool) -> Iterator[Any]:
-    """The largest and the smallest of many outcomes of whole numbers, by each of their parts.
+    """The largest and the smallest of many whole-number outcomes, by each component.
 
     `rarely` adds outcomes that are too rare to be drawn.
     """

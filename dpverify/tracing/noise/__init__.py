@@ -1,4 +1,4 @@
-"""Values that know which noise is in them, and where noise comes from.
+"""Values that carry their noise, and the sources that noise comes from.
 
 - `numbers`, `arrays`, `views`: the values; `shapes`, `arithmetic`, `functions`: what numpy does to
   them;

@@ -1,4 +1,4 @@
-"""numpy's ufuncs on noisy values: what is linear stays a form, everything else gets numbers."""
+"""NumPy's ufuncs on noisy values: linear ones keep track of the noise, others give numbers."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -59,7 +59,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, An
 def _followed(
     ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, Any], place: Place
 ) -> Any:
-    """What is linear, and comparisons; NotImplemented for anything else."""
+    """Apply linear ufuncs and comparisons symbolically; NotImplemented for all others."""
     given = options.keys() - {"dtype"}
     if method == "reduce" and ufunc is np.add and type(inputs[0]) is NoisyArray:
         if given - {"axis", "keepdims"}:
@@ -77,12 +77,12 @@ def _followed(
 
 
 def _is_float(options: dict[str, Any]) -> bool:
-    """Whether no cast to another type than floats is asked for."""
+    """Whether no cast to a type other than floats is requested."""
     return options.get("dtype") is None or np.dtype(options["dtype"]) == np.float64
 
 
 def _at(ufunc: np.ufunc, inputs: Any, place: Place) -> None:
-    """Elements of an array are changed in place."""
+    """In-place changes to elements of an array."""
     target, *others = inputs
     others = [plain(x, place) for x in others]
     if not is_noisy(target):
@@ -99,7 +99,7 @@ _PRODUCTS = {np.multiply, np.true_divide, np.matmul}
 
 
 def _sides(inputs: Any) -> tuple[Any, Any] | None:
-    """Both operands as forms or plain arrays; None if one of them is neither."""
+    """Both operands as forms or plain arrays; None if one is neither."""
     found: list[Any] = []
     for x in inputs:
         if is_noisy(x):
@@ -289,7 +289,7 @@ def _addend_sum(addend: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> A
 
 
 def _known(one: NoisyArray, bound: Any) -> Any:
-    """A comparison of numbers that are known already; it is noted what with."""
+    """A comparison of numbers that are already known; what they are compared with is noted."""
     if not one.many:
         one.journal.bounded(one.offset, one.idx, one.coef, bound)
     return NotImplemented
@@ -338,7 +338,7 @@ def _comparison(op: str) -> Callable[[Any, Place], Any]:
 
 
 def _equality(*, negated: bool) -> Callable[[Any, Place], Any]:
-    """Whether whole numbers are the least or the greatest that they can be, as coins are asked."""
+    """Whether whole numbers equal their least or greatest possible value, asked as coins."""
 
     def compared(inputs: Any, place: Place) -> Any:
         sides = _sides(inputs)
@@ -356,7 +356,7 @@ def _equality(*, negated: bool) -> Callable[[Any, Place], Any]:
 
 
 def _end(form: NoisyArray, number: Any) -> np.ufunc | None:
-    """How to ask whether these coins all are the least, or the greatest, that they can be."""
+    """How to ask whether all these coins equal their least or greatest possible value."""
     if not form.size or form.many or not form.whole or is_noisy(number) or np.ndim(number):
         return None
     laws = form.journal.draws.names_of(form.idx)
@@ -369,7 +369,7 @@ def _end(form: NoisyArray, number: Any) -> np.ufunc | None:
 
 
 def _tie(form: NoisyArray, other: Any, place: Place) -> None:
-    """Note that it is asked whether whole numbers are equal to others, noisy or not."""
+    """Note that whole numbers are tested for equality with others, noisy or not."""
     if not is_noisy(other):
         if not np.all(np.abs(other) < HUGE):
             return
@@ -382,7 +382,7 @@ def _tie(form: NoisyArray, other: Any, place: Place) -> None:
 
 
 def _of_offset(ufunc: np.ufunc) -> Callable[[Any, Place], Any]:
-    """np.isfinite and its like: noise is finite, so they ask for what it was added to."""
+    """np.isfinite and the like: noise is finite, so the answer is that of the offset."""
 
     def asked(inputs: Any, place: Place) -> Any:
         del place

@@ -1,4 +1,4 @@
-"""An array that waits for its noise, element by element."""
+"""An array whose noise is not yet drawn, element by element."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -32,7 +32,7 @@ def _nothing_drawn(_: Any) -> int:
 
 
 class NoisyArray(Viewed):
-    """An array with noise in it; one axis more in `idx` and `coef` where draws are added up."""
+    """An array with noise; `idx` and `coef` have one more axis if draws are added up."""
 
     __slots__ = (*("coef", "idx", "journal", "many", "offset", "touches", "whole"),)
     __array_priority__ = 1000.0
@@ -79,7 +79,7 @@ class NoisyArray(Viewed):
 
     @property
     def flat(self) -> Any:
-        """All elements in a row; a view whatever the order of the array is."""
+        """All elements in one row, as a view in any memory order."""
         return self.linked(self.mapped(lambda a: a.reshape(-1)), lambda a: a.reshape(-1))
 
     @flat.setter
@@ -95,7 +95,7 @@ class NoisyArray(Viewed):
         return offset, self.idx, np.broadcast_to(coef, self.idx.shape)
 
     def mapped(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """The form after a change of places: indexing, reshaping, transposing."""
+        """The array after elements changed places: indexing, reshaping, transposing."""
         offset, idx, coef = self.full()
         if self.many:
             places = np.arange(self.size).reshape(self.shape)
@@ -253,7 +253,7 @@ class NoisyArray(Viewed):
         return getattr(self.realize(place), name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
-        """The numbers, for libraries that take no forms, as pandas; they may write to them."""
+        """The numbers, for libraries such as pandas that take no forms; they may write to them."""
         del copy
         return self.realize(here(1)).astype(dtype or self.dtype)
 

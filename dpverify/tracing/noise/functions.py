@@ -1,4 +1,4 @@
-"""numpy's functions on noisy values: sums, products, places, choices; the rest gets numbers."""
+"""NumPy's functions on noisy values: sums, products and choices; others give numbers."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -27,7 +27,7 @@ from dpverify.tracing.recording.places import Place, here
 
 
 def choose(form: Any, axis: Any, sign: int, place: Place) -> Any:
-    """The index of the largest: only it is used, so only it is recorded where that is sound."""
+    """argmax: the index of the largest; only that is released, and recorded where it is sound."""
     if form.ndim == 2 and 1 in form.shape and axis in {1, -1} and form.shape[0] == 1:
         return np.array([choose(form[0], None, sign, place)])
     simple = not form.many and form.ndim == 1 and form.size > 1 and axis in {None, 0, -1}
@@ -70,7 +70,7 @@ def apply_function(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def _note_others(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> None:
-    """Note what a function gets beside noisy numbers: if it is data, what comes is not followed."""
+    """Note what a function gets besides noise: if it is data, its result is not followed."""
     given = [*args, *kwargs.values()]
     others = [x for x in given if not holds_noise(x)]
     journal = next((x.journal for x in given if is_noisy(x)), None)
@@ -92,7 +92,7 @@ _WRITING = {np.put, np.place, np.putmask, np.copyto, np.fill_diagonal, np.put_al
 
 
 def _written(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> None:
-    """A function that writes to its first argument: all of that becomes numbers."""
+    """A function that writes to its first argument, which becomes plain numbers."""
     numbers = np.array(plain(args[0], place))
     others = [plain(x, place) for x in args[1:]]
     func(numbers, *others, **{name: plain(x, place) for name, x in kwargs.items()})
@@ -100,7 +100,7 @@ def _written(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> None
 
 
 def _sum_options(dtype: Any, kwargs: dict[str, Any]) -> bool:
-    """Whether a sum is asked for without casts, and without anything left out or put in."""
+    """Whether a sum is requested without casts, masks or initial values."""
     return (dtype is None or np.dtype(dtype) == np.float64) and not kwargs
 
 

@@ -1,4 +1,4 @@
-"""A numpy Generator whose draws know that they are noise."""
+"""A numpy Generator whose draws are tracked as noise."""
 
 # ruff: noqa: ANN401, FBT002, PLR0913, PLR0917  # the signatures are numpy's
 
@@ -42,7 +42,7 @@ OTHER = (
 
 
 class _Zero(float):
-    """A location that nobody gave: nothing was added to the noise."""
+    """The default location 0 of a draw, to tell it from a 0 that the code passed."""
 
 
 NO_LOCATION = _Zero(0.0)
@@ -51,7 +51,7 @@ _SIMPLE = {float, int, _Zero}
 
 
 def told(value: Any) -> str:
-    """A parameter as text that differs if the parameter does: no digit or element is left out."""
+    """A parameter as text; different parameters give different texts."""
     if hasattr(value, "__array__"):
         array = np.asarray(value)
         if array.dtype.kind == "O" or array.size <= _SHORT:
@@ -66,7 +66,7 @@ def told(value: Any) -> str:
 
 
 def check_seed_is_secret(journal: Any, seed: Any, place: Place) -> None:
-    """Note a seed that was drawn from few numbers: anyone can try what each of them gives."""
+    """Note a seed drawn from few numbers, as anyone can try them all."""
     entropy = getattr(seed, "entropy", seed)
     numbers = np.ravel(np.asarray(entropy, dtype=object)).tolist()
     whole = [n for n in numbers if isinstance(n, (int, np.integer))]
@@ -86,7 +86,7 @@ def _is_drawn_from_few(journal: Any, event: Any) -> bool:
 
 
 class NotTraceable(DPVerifyError):
-    """The mechanism does something with its generator that cannot be followed."""
+    """Raised if the mechanism uses its generator in a way that cannot be followed."""
 
     def __init__(self, what: str, place: Place | None = None) -> None:
         super().__init__(what)
@@ -98,7 +98,7 @@ def _plain(value: Any, place: Place) -> Any:
 
 
 class TracedBits(np.random.PCG64):
-    """The bits of a recording generator."""
+    """The bit generator of a recording generator."""
 
     def __init__(self, owner: "RecordingGenerator") -> None:
         super().__init__(owner.journal.origin)
@@ -124,7 +124,7 @@ class TracedBits(np.random.PCG64):
         self._noted()
 
     def spawn(self, n_children: int) -> list[Any]:
-        """Bits of generators that draw into the same journal."""
+        """Bit generators of children that draw into the same journal."""
         return [TracedBits(child) for child in self.owner.spawn(n_children)]
 
     def jumped(self, jumps: int = 1) -> Any:
@@ -138,7 +138,7 @@ class TracedBits(np.random.PCG64):
 
 
 class Tape(list[tuple[Any, Any, Any]]):
-    """What a generator with a seed drew; `known` if that is handed out as plain numbers.
+    """What a seeded generator drew; `known` if it was handed out as plain numbers.
 
     So it is where the output tells the seed, and where a run is told again without forms.
     """
@@ -149,7 +149,7 @@ class Tape(list[tuple[Any, Any, Any]]):
 
 
 class RecordingGenerator(np.random.Generator):
-    """Passes for a generator; every draw is a form in the journal of the run."""
+    """A stand-in for a Generator, whose draws are forms in the journal of the run."""
 
     def __init__(self, journal: Any) -> None:
         super().__init__(_UNUSED)
@@ -158,12 +158,12 @@ class RecordingGenerator(np.random.Generator):
         self.at = 0
 
     def on_tape(self, tape: Tape) -> "RecordingGenerator":
-        """A generator that starts where another one with the same seed did: same draws."""
+        """A generator that replays the draws of another one with the same seed."""
         self.tape = tape
         return self
 
     def _start(self, journal: Any, law: TracedLaw, size: int | None, place: Place) -> int:
-        """The number of the first draw: a new one, or that of a generator with the same seed."""
+        """The number of the first draw: new, or that of a generator with the same seed."""
         tape = self.tape
         if tape is None:
             return int(journal.draw(law, size, place))
@@ -175,7 +175,7 @@ class RecordingGenerator(np.random.Generator):
         return start
 
     def _repeats(self, what: tuple[Any, Any], journal: Any, place: Place) -> bool:
-        """Whether a generator with the same seed drew the same here before; go on by one if so."""
+        """Whether a generator with the same seed made this draw before; if so, step forward."""
         tape = self.tape
         assert tape is not None  # noqa: S101  # asked of generators with a seed only
         if self.at >= len(tape):
@@ -188,7 +188,7 @@ class RecordingGenerator(np.random.Generator):
         return False
 
     def _pick(self, key: tuple[Any, ...], weights: Any, sample: Any, place: Place) -> Any:
-        """An outcome that the journal picks; or that of a generator with the same seed."""
+        """An outcome picked by the journal, or that of a generator with the same seed."""
         journal = self._open(place)
         if self.tape is None:
             return journal.pick(key, weights, sample, place)
@@ -368,7 +368,7 @@ class RecordingGenerator(np.random.Generator):
         return self._whole(journal, TracedLaw("integers", float(width)), int(low), size, place)
 
     def large(self, count: int) -> Any:
-        """A whole number below `count`, which may be too large for numpy: Python has such draws."""
+        """A whole number below `count`, which may exceed numpy's range, as Python allows."""
         size = count.bit_length() // 8 + 9  # what is uneven about the remainder is below 2^-64
 
         def sample(rng: np.random.Generator) -> int:
@@ -479,11 +479,11 @@ class RecordingGenerator(np.random.Generator):
 
     @property
     def bit_generator(self) -> Any:
-        """Bits that remember whose they are: a generator made from them is this one."""
+        """Bits that remember their owner, so that a generator made from them is this one."""
         return TracedBits(self)
 
     def spawn(self, n_children: int) -> list[Any]:
-        """Children draw into the same journal."""
+        """Children that draw into the same journal."""
         return [type(self)(self._open(here(2))) for _ in range(n_children)]
 
     def __reduce__(self) -> Any:
@@ -500,7 +500,7 @@ class RecordingGenerator(np.random.Generator):
 
 
 def _binomial(n: int, p: float) -> Any:
-    """Probabilities of 0 … n successes, right to about 1e-13 of themselves."""
+    """Probabilities of 0 … n successes, to a relative error of about 1e-13."""
     k = np.arange(n + 1.0)
     ways = (
         scipy.special.gammaln(n + 1.0)

@@ -1,4 +1,4 @@
-"""Mechanisms of OpenDP and of diffprivlib, and tables of pandas, inside a traced function.
+"""OpenDP and diffprivlib mechanisms, and pandas tables, inside a traced function.
 
 Their noise is made from bits in ways that no form follows. So the call as a whole is recorded: what
 went in on either side, and what came out, which a replay answers with. Additive noise becomes a
@@ -42,7 +42,7 @@ FOLLOWED = (
 
 
 def _pandas() -> list[Patch]:
-    """Tables take noise of their own shape as arrays do."""
+    """pandas tables accept noise of their own shape, as arrays do."""
     module = sys.modules.get("pandas")
     if module is None:
         return []
@@ -56,12 +56,12 @@ def _pandas() -> list[Patch]:
 
 
 def _owner(kind: type, name: str) -> type:
-    """The class that a method is written in."""
+    """The class that defines a method."""
     return next(each for each in kind.__mro__ if name in vars(each))
 
 
 def _setting(original: Any) -> Any:
-    """Elements of a table are numbers: a noisy one that is written to them is known."""
+    """Writing noisy numbers into a table, which makes them known."""
 
     def method(self: Any, key: Any, value: Any) -> None:
         from dpverify.tracing.noise.shapes import plain  # noqa: PLC0415  # a cycle
@@ -117,7 +117,7 @@ def _numbers(arg: Any, place: Any) -> Any:
 
 
 def _opendp_cost(measurement: Any, name: str, left: Any, right: Any) -> Any:
-    """The measurement's own map at the distance between the two inputs."""
+    """The measurement's own privacy map at the distance between the two inputs."""
     metric = str(measurement.input_metric)
     distance = _distance(metric, left, right)
     if distance is None:
@@ -217,7 +217,7 @@ def _randomise(name: str, original: Any) -> Any:
 
 
 def _without_noise(journal: Any, name: str, value: Any, place: Any) -> Any:
-    """A mechanism that was told that nothing depends on the data adds nothing."""
+    """A mechanism that was told that nothing depends on the data, and adds no noise."""
 
     def cost(left: Any, right: Any) -> Any:
         said = f"diffprivlib {name} was told sensitivity 0 and adds no noise"
@@ -231,7 +231,7 @@ def _without_noise(journal: Any, name: str, value: Any, place: Any) -> Any:
 def _randomised_cost(
     mechanism: Any, name: str, promise: ApproxDP, left: list[Any], right: list[Any]
 ) -> Any:
-    """The promise, where the inputs are no further apart than the sensitivity that it is for."""
+    """The mechanism's own guarantee, if the inputs are within its sensitivity."""
     if name == "diffprivlib Binary":
         return paid(name, promise)
     sensitivity = getattr(mechanism, "sensitivity", None)
@@ -258,7 +258,7 @@ def _randomised_cost(
 
 
 def one_number(given: list[Any]) -> bool:
-    """Whether a mechanism was called with one plain number."""
+    """Whether a mechanism was called with a single plain number."""
     return len(given) == 1 and isinstance(given[0], (int, float))
 
 

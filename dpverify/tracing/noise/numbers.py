@@ -1,4 +1,4 @@
-"""One number that waits for its noise: offset + Σ coef·z.
+"""One number whose noise is not yet drawn: offset + Σ coef·z.
 
 As long as code adds plain numbers or multiplies by them, the value stays a form. As soon as code
 needs a number (a function that is not linear, a cast, a comparison with another noisy value, the
@@ -44,7 +44,7 @@ _FACTORS: dict[tuple[int, int], tuple[Any, float, Touch]] = {}
 
 
 def _factor_at(key: tuple[int, int], by: float, place: Place) -> tuple[Any, float, Touch]:
-    """The touch of a product; kept where the instruction is one of the user's code."""
+    """The line of a multiplication, kept if it is one of the user's code."""
     caller = CALLERS.get(key)
     made = (caller and caller[0], by, (place, Factor(by)))
     if caller is not None:
@@ -59,32 +59,32 @@ def touched(touches: tuple[Touch, ...], place: Place, addend: Any) -> tuple[Touc
 
 
 def _is_number(value: Any) -> bool:
-    """A plain number; a noisy one says that it is a float, too."""
+    """Whether this is a plain number; a noisy one also claims to be a float."""
     kind: Any = type(value)
     return kind not in {NoisyNumber, NoisyMagnitude} and isinstance(value, _PLAIN)
 
 
 def _opened(value: Any) -> Any:
-    """A magnitude as the number that it is: it says that it is a float, and is not plain."""
+    """A magnitude as a noisy number; it claims to be a float but is not plain."""
     return value.value() if type(value) is NoisyMagnitude else value
 
 
 def is_plain(value: Any) -> bool:
-    """A number or an array of numbers, of Python or numpy."""
+    """Whether this is a number or an array of numbers, of Python or numpy."""
     if type(value) in {int, float, bool} or isinstance(value, (np.number, np.bool_)):
         return True
     return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
 
 
 def between_whole(op: str, bound: Any) -> Any:
-    """A bound between two whole numbers that says the same of them, so that no tie is left."""
+    """A bound between two whole numbers that has the same effect, so that ties are impossible."""
     if op in {"greater", "less_equal"}:
         return np.floor(bound) + 0.5
     return np.ceil(bound) - 0.5
 
 
 class NoisyNumber:
-    """One number with noise in it. `idx` and `coef` are arrays where several draws are added.
+    """One number with noise; `idx` and `coef` are arrays if several draws are added.
 
     `idx` is an `Addition` where two forms were added; `worked_out` has the draws of both.
     """
@@ -116,7 +116,7 @@ class NoisyNumber:
         return int if self.whole else float
 
     def worked_out(self) -> "NoisyNumber":
-        """The same number with its draws and factors, where it is a sum of others."""
+        """The same number with its draws and factors, if it is a sum of others."""
         if type(self.idx) is not Addition:
             return self
         offset, idx, coef = _worked_out(self)
@@ -262,7 +262,7 @@ class NoisyNumber:
         return round(value) if self.whole and isfinite(value) else float(value)
 
     def _sum_within(self, value: Any) -> Any:
-        """The sum that this number was made of: from its value, or from the draws.
+        """The sum that this number was made of, from its value or from the draws.
 
         The value tells it only up to rounding, which must be nothing beside the noise: something
         huge may have been added, as in x + 1e18 or x − ∞.
@@ -276,7 +276,7 @@ class NoisyNumber:
         return seen if abs(seen - drawn) <= _CLOSE * float(np.sum(np.abs(noise))) else drawn
 
     def _is_beside(self, other: Any) -> bool:
-        """Whether noise, which is finite, has no say in a comparison with this number."""
+        """Whether noise, which is finite, plays no part in a comparison with this number."""
         return not (isfinite(self.offset) and isfinite(other)) and self._has_finite_noise()
 
     def _has_finite_noise(self) -> bool:
@@ -320,12 +320,12 @@ class NoisyNumber:
         return self._compare(other, "less_equal")
 
     def _is_coin(self) -> bool:
-        """Whether this is a whole number of which no more is known than on which side it is."""
+        """Whether this is a whole number, with one draw, that was not released yet."""
         known = self.journal.draws.used.item(self.idx)
         return self.whole and abs(self.coef) == 1 and not known
 
     def _is_end(self, number: Any) -> str:
-        """How to ask whether this is the least or the greatest number that it can be.
+        """How to ask whether this is the least or greatest number that it can be.
 
         Whether a coin fell so is asked as a comparison, which tells no more than that.
         """
@@ -427,7 +427,7 @@ class NoisyNumber:
 
 
 def _of_offset(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """math.isfinite and its like: noise is finite, so they ask for what it was added to."""
+    """math.isfinite and the like: noise is finite, so the answer is that of the offset."""
 
     def asked(x: Any, /) -> bool:
         if type(x) is not NoisyNumber:
@@ -445,7 +445,7 @@ _SHAPING = {"__pow__", "__rpow__", "__mod__", "__rtruediv__", "__floordiv__"}
 
 
 def _operator(name: str) -> Callable[..., Any]:
-    """An operator that needs the numbers on both sides."""
+    """An operator that needs plain numbers on both sides."""
 
     def method(self: NoisyNumber, *others: Any) -> Any:
         place = here()
@@ -479,7 +479,7 @@ for _name in (
 
 
 class NoisyMagnitude:
-    """|x| of a noisy number: compared with a bound it is two comparisons of x."""
+    """|x| of a noisy number; a comparison with a bound is two comparisons of x."""
 
     __slots__ = ("form", "known")
 
@@ -492,7 +492,7 @@ class NoisyMagnitude:
         return float
 
     def value(self) -> Any:
-        """The magnitude as a number, with noise in it where raw noise was all that there was."""
+        """The magnitude as a number; still noisy if there was nothing but noise in it."""
         if self.known is None:
             place = here(3)
             value = abs(self.form.realize(place))
@@ -553,7 +553,7 @@ for _name in (
 
 
 class Addition:
-    """The sum or difference of two noisy numbers, computed only when it is used.
+    """The sum or difference of two noisy numbers, computed only when it is needed.
 
     So a loop that adds up noise costs as much for its last number as for its first. `base` is the
     offset of the sum; `known` is its value once that has been told, and what was told is no longer
@@ -591,7 +591,7 @@ def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
 
 
 def _worked_out(form: NoisyNumber) -> tuple[Any, Any, Any]:  # noqa: C901  # one case a kind
-    """Offset, draws and factors of a form that adds up others; each sum is opened once."""
+    """Offset, draws and factors of a sum of forms; each inner sum is expanded once."""
     last, new = form.idx.one, form.idx.two
     if type(new.idx) is int and type(last.idx) is Addition and last.idx.known is not None:
         return _one_more(form, last, new)
@@ -634,7 +634,7 @@ def _worked_out(form: NoisyNumber) -> tuple[Any, Any, Any]:  # noqa: C901  # one
 
 
 def _one_more(form: NoisyNumber, last: NoisyNumber, new: NoisyNumber) -> tuple[Any, Any, Any]:
-    """A sum that was told with one more draw, as in a running total: the common case."""
+    """A released sum plus one more draw, as in a running total: the common case."""
     share = form.coef
     factor = share * last.coef
     offset = form.offset - share * form.idx.base
@@ -646,7 +646,7 @@ def _one_more(form: NoisyNumber, last: NoisyNumber, new: NoisyNumber) -> tuple[A
 
 
 def _as_arrays(draws: dict[int, float], tables: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Draws with their factors, each once and in order; as plain numbers where there is but one."""
+    """Draws with their factors, each once and in order; plain numbers if there is only one."""
     names = np.fromiter(draws, dtype=np.intp, count=len(draws))
     factors = np.fromiter(draws.values(), dtype=np.float64, count=len(draws))
     if tables:
@@ -667,7 +667,7 @@ def _as_arrays(draws: dict[int, float], tables: list[tuple[Any, Any]]) -> tuple[
 
 
 def _other(number: NoisyNumber, other: Any, ufunc: np.ufunc) -> Any:
-    """Operands that are no plain numbers: arrays go to numpy, the rest is asked itself."""
+    """Operands that are not plain numbers: arrays go to numpy, others are asked themselves."""
     if isinstance(other, (np.ndarray, arrays.NoisyArray)) or type(other) is NoisyNumber:
         return algebra.apply_ufunc(ufunc, "__call__", (number, other), {})
     if isinstance(other, numbers.Number):

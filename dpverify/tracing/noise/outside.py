@@ -1,4 +1,4 @@
-"""Generators that are there before a trace begins: what they draw in a run is not seen.
+"""Generators that existed before a trace began: their draws in a run are not seen.
 
 A module's own `random.Random`, a `Generator` in an attribute or a default argument. Nothing stands
 in for them; but a generator that draws moves on, and that can be seen afterwards.
@@ -53,7 +53,7 @@ class OutsideGenerators:
 
     @contextmanager
     def passed_over(self) -> Iterator[None]:
-        """While this lasts, they may draw."""
+        """A context in which they may draw."""
         self.have_drawn()
         try:
             yield
@@ -62,7 +62,7 @@ class OutsideGenerators:
 
 
 def _held(values: Iterable[Any]) -> Iterator[Any]:
-    """The generators among some values, in what they contain, and in their attributes."""
+    """The generators among some values, in their contents and attributes."""
     waiting = [(value, 0) for value in values]
     done: set[int] = set()
     while waiting and len(done) < _MOST_HELD:
@@ -89,7 +89,7 @@ def _is_outside(kind: type) -> bool:
 
 
 class _Census:
-    """All generators of numpy, by their bits, and of Python; without those of this library.
+    """All generators of numpy (by their bits) and of Python, except this library's own.
 
     Who asks soon again gets the answer from before: generators that were made since then are found
     only if a mechanism holds them.
@@ -121,7 +121,7 @@ _CENSUS = _Census()
 
 
 def _state(generator: Any) -> Any:
-    """What a generator will draw next depends on this alone; None where it cannot be read."""
+    """The state that determines a generator's next draws; None if it cannot be read."""
     if isinstance(generator, _random.Random):
         return _random.Random.getstate(generator)
     try:

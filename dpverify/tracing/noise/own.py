@@ -92,7 +92,7 @@ def solver_patches() -> list[Patch]:
 
 
 def _solver_sample(original: Any) -> Any:
-    """A solver is one release, at the price of its claim: no form follows noise into a minimum."""
+    """A solver's sample: one release at the cost of its claim, as noise inside is not followed."""
 
     def sample(self: Any, data: Any, size: int, *, rng: Any) -> Any:
         from dpverify.tracing.noise.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
@@ -129,7 +129,7 @@ def _solver_cost(mechanism: Any, name: str, size: int, left: Any, right: Any) ->
 
 
 def repeated(guarantee: Guarantee, steps: int, size: int) -> Guarantee | None:
-    """What `size` releases cost on datasets that are `steps` neighbors apart, if that is simple."""
+    """The cost of `size` releases for datasets `steps` neighbors apart, if it is simple."""
     match guarantee:
         case _ if steps * size == 1:
             return guarantee
@@ -144,7 +144,7 @@ def repeated(guarantee: Guarantee, steps: int, size: int) -> Guarantee | None:
 
 
 def _own_cost(mechanism: Any, name: str, size: int, left: Any, right: Any) -> Any:
-    """The mechanism's claim, as often as its sensitivity fits between the inputs.
+    """The mechanism's claim, as many times as its sensitivity fits between the inputs.
 
     Inputs k sensitivities apart have k − 1 others between them on a straight line, each within
     the sensitivity of the next: group privacy.
@@ -187,12 +187,12 @@ def _steps(distance: float, most: float, name: str) -> int | str:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two inputs are equal, whatever they are made of."""
+    """Whether two inputs of any kind are equal."""
     return bool(told(left) == told(right))
 
 
 def paid(name: str, guarantee: Guarantee, *, shift: float = math.nan) -> Paid:
-    """What a library says of itself; the pair behind it where there is one."""
+    """The cost that a library's mechanism states itself, by its pair if there is one."""
     above: Pair = LeakyResponsePair(ApproxDP(epsilon=math.inf))
     match guarantee:
         case PureDP(epsilon=epsilon):

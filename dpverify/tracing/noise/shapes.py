@@ -1,4 +1,4 @@
-"""Forms of any shape: numbers as arrays and back, parts put together, forms made plain."""
+"""Shapes of noisy values: numbers as arrays and back, concatenation, conversion to numbers."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -52,7 +52,7 @@ def as_number(array: Any) -> Any:
 
 
 def plain(value: Any, place: Place) -> Any:
-    """The value with every form in it realized; lists and tuples are looked into."""
+    """The value with every form replaced by its numbers, also inside lists and tuples."""
     if is_noisy(value):
         return value.realize(place)
     if type(value) in {list, tuple} and any(holds_noise(part) for part in value):
@@ -65,7 +65,7 @@ def holds_noise(value: Any) -> bool:
 
 
 def stored(result: Any, out: Any) -> Any:
-    """The result; written into `out` where there is one, a tuple with one array a result."""
+    """The result, written into `out` if given; a tuple `out` has one array per result."""
     if out is None:
         return result
     if type(out) is tuple and len(out) > 1:
@@ -101,7 +101,7 @@ def eager(form: Any, factors: Any = ()) -> bool:
 
 
 def settled(form: Any) -> bool:
-    """Whether a form becomes a number before anything more is added to it."""
+    """Whether a form becomes a number before anything is added to it."""
     level = form.journal.eager
     if level == COMPARING:
         return is_known(form)
@@ -109,7 +109,7 @@ def settled(form: Any) -> bool:
 
 
 def _is_bare(form: Any) -> bool:
-    """Whether nothing was added to noise, or zero, as in `rng.laplace(0, scale)`."""
+    """Whether nothing, or zero, was added to the noise, as in `rng.laplace(0, scale)`."""
     return only_noise(
         tuple(
             (place, added)
@@ -120,17 +120,17 @@ def _is_bare(form: Any) -> bool:
 
 
 def is_known(form: Any) -> bool:
-    """Whether the one draw of a noisy number was told before, so that the number is known."""
+    """Whether the single draw of a noisy number was released before, so the number is known."""
     return type(form.idx) is int and bool(form.journal.draws.used.item(form.idx))
 
 
 def is_raw(value: Any) -> bool:
-    """Noise that no data and no constant was added to yet."""
+    """Whether neither data nor a constant was added to the noise yet."""
     return is_noisy(value) and only_noise(value.touches)
 
 
 def reshaped(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> Any:
-    """A function of raw noise alone and of plain numbers: noise again, of a law not known.
+    """A function of raw noise and plain numbers: new noise of an unknown law.
 
     NotImplemented where something else is among the arguments, or no array of floats comes out.
     At level 2 of `eager`, noise that meets an array is public, and what comes out are numbers.
@@ -161,7 +161,7 @@ def _cut_off(args: Any, kwargs: dict[str, Any]) -> bool:
 
 
 def wrapped(journal: Any, law: TracedLaw, result: Any, place: Place, given: Any = ()) -> Any:
-    """Numbers that were made from raw noise and from what is `given` besides, as noise.
+    """Numbers computed from raw noise and from what else is `given`, as new noise.
 
     Its law bears the digest of the numbers and of what was given. In a replay, the raw noise is
     that of the recording; so if data had a part in it, the replay meets noise of another law.
@@ -177,7 +177,7 @@ def wrapped(journal: Any, law: TracedLaw, result: Any, place: Place, given: Any 
 
 
 def spelled(value: Any) -> Any:
-    """A value by all that it consists of, where repr would leave out digits or elements."""
+    """A value as complete text, where repr would leave out digits or elements."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O":
         return (value.dtype.str, value.shape, value.tobytes())
     if isinstance(value, (list, tuple)):
@@ -238,7 +238,7 @@ def _journals(values: Any) -> Any:
 
 
 def _all_touches(rows: Any) -> Any:
-    """Lines that touched the parts; what each added, by place in the list."""
+    """The lines that touched the parts, and what each added, by index in the list."""
     by_place: dict[Place, list[Any]] = {}
     for i, row in enumerate(rows):
         for place, addend in getattr(row, "touches", ()) if is_noisy(row) else ():
@@ -248,7 +248,7 @@ def _all_touches(rows: Any) -> Any:
 
 
 def joined(parts: Any, axis: int, *, stack: bool) -> Any:
-    """Arrays, some of them noisy, put together."""
+    """Concatenated arrays, some of them noisy."""
     journal = next(_journals(parts))
     arrays: list[Any] = [as_array(p) if is_noisy(p) else np.asarray(p) for p in parts]
     most = max(a.idx.shape[-1] if is_noisy(a) and a.many else 1 for a in arrays)

@@ -1,4 +1,4 @@
-"""Every source of noise that code may use without being handed it, while a trace runs.
+"""Every source of noise that code can use without being given it, replaced during a trace.
 
 `np.random.*`, `random.*`, `secrets`, generators that the mechanism makes itself, the mechanisms of
 this library, of OpenDP and of diffprivlib. Names are replaced in their modules, and in the modules
@@ -65,7 +65,7 @@ _PROCESSES = "multiprocessing.process"
 
 @dataclass(slots=True)
 class _Held:
-    """A name that is replaced: what stood there before, and how many runs need the stand-in."""
+    """A replaced name: the original, and how many runs need the stand-in."""
 
     holder: Any
     name: str
@@ -78,7 +78,7 @@ _LOCK = threading.RLock()
 
 
 def _ambient(journal: Any) -> tuple[Legacy, PythonRandom]:
-    """The generators of a run behind np.random.* and random.*; made when first asked for."""
+    """The generators behind np.random.* and random.* in a run, made when first used."""
     if None not in journal.ambient:
         legacy = Legacy(journal)
         journal.ambient[None] = (legacy, PythonRandom(legacy))
@@ -87,7 +87,7 @@ def _ambient(journal: Any) -> tuple[Legacy, PythonRandom]:
 
 
 def _of_run(module: Any, name: str, which: int) -> Patch:
-    """A function of np.random, random or secrets, on the journal of the run if there is one."""
+    """A function of np.random, random or secrets that uses the journal of the current run."""
     original = getattr(module, name)
     key = (which, name)
 
@@ -104,7 +104,7 @@ def _of_run(module: Any, name: str, which: int) -> Patch:
 
 
 def _in_runs_only(holder: Any, name: str, stand_in: Any) -> Patch:
-    """A stand-in that is passed over in threads which are not being traced."""
+    """A stand-in that has no effect in threads that are not traced."""
     original = getattr(holder, name)
     draws = callable(stand_in) and not isinstance(stand_in, (type, Ambient))
     if not draws or holder in {np, json.JSONEncoder}:  # the latter act on noise alone
@@ -119,7 +119,7 @@ def _in_runs_only(holder: Any, name: str, stand_in: Any) -> Patch:
 
 @dataclass(frozen=True, slots=True)
 class _Replaced:
-    """The stand-ins by holder, and which function each of them stands for, by identity."""
+    """The stand-ins by holder, and which original each replaces."""
 
     holders: tuple[tuple[Any, dict[str, Any]], ...]
     by_original: dict[int, Any]
@@ -128,7 +128,7 @@ class _Replaced:
 
 @lru_cache(maxsize=4)
 def _replaced(loaded: tuple[str, ...]) -> _Replaced:
-    """What is replaced while a run is traced, given which libraries are loaded."""
+    """Everything that is replaced during a traced run, for the libraries that are loaded."""
     found = (*_drawing(), *(_in_runs_only(*patch) for patch in _patches(loaded)))
     plain = [patch for patch in found if not isinstance(patch[0], type)]
     holders: dict[int, tuple[Any, dict[str, Any]]] = {}
@@ -142,21 +142,21 @@ def _replaced(loaded: tuple[str, ...]) -> _Replaced:
 
 
 def _drawing() -> list[Patch]:
-    """The functions that draw from a generator which nobody handed to the code."""
+    """The functions that draw from a global generator."""
     legacy = [_of_run(np.random, name, 0) for name in _LEGACY if hasattr(np.random, name)]
     python = [_of_run(random, name, 1) for name in _PYTHON]
     return legacy + python + [_of_run(secrets, n, 1) for n in ("randbelow", "choice", "randbits")]
 
 
 def _note_process() -> None:
-    """Another process has generators of its own."""
+    """Note that another process was started, which has generators of its own."""
     journal = CURRENT.get()
     if journal is not None:
         journal.puzzle(here(2), "a process is started: noise in it is not seen")
 
 
 def _in_child() -> None:
-    """A process that was forked off a run draws noise as any does; nobody follows it."""
+    """A process forked from a run: it draws ordinary noise, and nobody follows it."""
     if CURRENT.get() is not None:
         alone = Recording(NoiseScript(time.perf_counter_ns() + os.getpid()))
         alone.inner = True
@@ -206,7 +206,7 @@ From then on these names are known; all others, which may be very many, are not 
 
 
 def _aliases(known: dict[int, Any], names: set[Any]) -> list[Patch]:
-    """The same functions where modules imported them by name: these modules, and _IMPORTED."""
+    """Modules that imported the same functions by name."""
     modules = [sys.modules[name] for name in names - _NEVER if name in sys.modules]
     if not _HELD:
         modules = [m for m in modules if not known.keys().isdisjoint(map(id, vars(m).values()))]
@@ -223,7 +223,7 @@ def _aliases(known: dict[int, Any], names: set[Any]) -> list[Patch]:
 
 
 def _give_back(known: dict[int, Any], names: set[str]) -> None:
-    """The originals, to modules that were imported while stand-ins were in place."""
+    """Restore the originals in modules that were imported while stand-ins were in place."""
     for module_name in names:
         module = sys.modules.get(module_name)
         for name, value in list(getattr(module, "__dict__", {}).items()):
@@ -234,7 +234,7 @@ def _give_back(known: dict[int, Any], names: set[str]) -> None:
 
 @contextmanager
 def installed(journal: Any, mechanism: object) -> Iterator[None]:
-    """The stand-ins in place, for the time of one run."""
+    """Install the stand-ins for the time of one run."""
     modules = {getattr(mechanism, "__module__", None), type(mechanism).__module__}
     with _LOCK:
         replaced = _SHARED.enter()
@@ -255,7 +255,7 @@ def installed(journal: Any, mechanism: object) -> Iterator[None]:
 
 
 class _Shared:
-    """The stand-ins that all runs share: the first run puts them, the last one takes them away."""
+    """Stand-ins shared by all runs: the first run installs them, the last removes them."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -294,7 +294,7 @@ _SHARED = _Shared()
 
 
 def _put(aliases: list[Patch]) -> list[_Held]:
-    """Stand-ins in modules that imported a function by name, where no other run put them yet."""
+    """Install stand-ins in modules that imported a function by name, unless already done."""
     taken = []
     for holder, name, stand_in in aliases:
         key = (id(holder), name)
@@ -307,7 +307,7 @@ def _put(aliases: list[Patch]) -> list[_Held]:
 
 
 def _take_away(taken: list[_Held]) -> None:
-    """The originals, where no other run needs the stand-in any more."""
+    """Restore the originals where no other run needs the stand-in."""
     for held in taken:
         held.runs -= 1
         if not held.runs:

@@ -1,4 +1,4 @@
-"""Stand-ins for the generators of numpy and Python: what they draw goes into the run's journal.
+"""Stand-ins for numpy's and Python's generators, which draw into the journal of the run.
 
 `np.random.*` and `RandomState`, `random.*` and `random.Random`, `default_rng`, and `np.array`,
 which makes arrays of noisy numbers.
@@ -32,12 +32,12 @@ _GLOBAL: Any = np.random.mtrand._rand  # noqa: SLF001  # behind np.random.*
 
 
 def current() -> Any:
-    """The journal of the run that is being traced, if any."""
+    """The journal of the current traced run, if any."""
     return CURRENT.get()
 
 
 class Legacy(RecordingGenerator):
-    """The names of `np.random` and of `RandomState` that a Generator does not have."""
+    """The names of `np.random` and `RandomState` that a Generator lacks."""
 
     def rand(self, *shape: int) -> Any:
         return self.random(shape or None)
@@ -90,7 +90,7 @@ class Ambient(Legacy):
 
     @journal.setter
     def journal(self, value: Any) -> None:
-        """The journal is that of the run, always."""
+        """The journal of the run."""
 
     def __getattribute__(self, name: str) -> Any:
         if CURRENT.get() is None and not name.startswith("_") and name not in {"tape", "at"}:
@@ -102,7 +102,7 @@ _RAND = np.random.mtrand._rand  # noqa: SLF001  # numpy's own
 
 
 def _seeded(journal: Any, seed: Any) -> Any:
-    """Remember a seed: one that is the same in every run makes noise that anyone can repeat.
+    """Note a seed: if it is the same in every run, anyone can repeat the noise made from it.
 
     Returns the draws of the generator that had the same seed before, which this one repeats.
     """
@@ -123,7 +123,7 @@ def _seed_name(seed: Any) -> str:
 
 
 def seeded_again(journal: Any, seed: Any) -> None:
-    """A generator that is there already gets a seed: what it repeats then is not followed."""
+    """Reseeding of an existing generator, after which its draws are not followed."""
     seed = seed.realize(here(3)) if is_noisy(seed) else seed
     if seed is not None and _seed_name(seed) in journal.tapes:
         journal.puzzle(here(3), "a generator is seeded twice alike: its noise repeats")
@@ -132,7 +132,7 @@ def seeded_again(journal: Any, seed: Any) -> None:
 
 
 class _Instances(type):
-    """A class that all generators are instances of, and that knows traced bits."""
+    """A metaclass for which all generators are instances; it recognizes traced bits."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, _GENERATOR)
@@ -149,7 +149,7 @@ class _Instances(type):
 
 
 class AnyGenerator(RecordingGenerator, metaclass=_Instances):
-    """Stands for `np.random.Generator` while a trace runs; also for code that asks by `type`."""
+    """Replaces `np.random.Generator` during a trace, also for checks by `type`."""
 
 
 _GENERATOR = np.random.Generator
@@ -159,7 +159,7 @@ for _mine, _original in ((AnyGenerator, _GENERATOR), (TracedBits, np.random.PCG6
 
 
 class PythonRandom:
-    """`random.Random`, on the journal."""
+    """`random.Random` on the journal."""
 
     def __init__(self, generator: Any) -> None:
         self.generator = generator
@@ -264,7 +264,7 @@ def recording_default_rng() -> Callable[..., Any]:
 
 
 class _States(type):
-    """A class that all RandomStates are instances of, old and traced ones."""
+    """A metaclass for which all RandomStates are instances, original or traced."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, (_RANDOM_STATE, Legacy))
@@ -278,7 +278,7 @@ class _States(type):
 
 
 class AnyRandomState(metaclass=_States):
-    """Stands for `np.random.RandomState` while a trace runs."""
+    """Replaces `np.random.RandomState` during a trace."""
 
 
 _RANDOM_STATE = np.random.RandomState
@@ -300,7 +300,7 @@ def python_random() -> type:
 
 
 def noted_bytes(original: Callable[..., bytes]) -> Callable[..., bytes]:
-    """os.urandom and its like: nothing is known of what is made from their bytes."""
+    """os.urandom and the like: what is made from their bytes is unknown."""
 
     def bytes_of_the_system(*args: Any) -> bytes:
         what = "random bytes of the operating system are used: their noise is not seen"
@@ -311,7 +311,7 @@ def noted_bytes(original: Callable[..., bytes]) -> Callable[..., bytes]:
 
 
 def collecting(original: Callable[..., Any], *, copies: bool = False) -> Callable[..., Any]:
-    """np.array and its like: a list of noisy numbers becomes a noisy array."""
+    """np.array and the like: a list of noisy numbers becomes a noisy array."""
 
     def collect(object: Any, *args: Any, **options: Any) -> Any:
         kind = type(object)

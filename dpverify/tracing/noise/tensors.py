@@ -1,4 +1,4 @@
-"""Noise of torch: tensors that wait for their noise, and the functions that draw them.
+"""Noise of PyTorch: tensors whose noise is not yet drawn, and the functions that draw them.
 
 What is linear is done by the forms of numpy's arrays; anything else gets plain tensors.
 """
@@ -23,7 +23,7 @@ def _torch() -> Any:
 
 
 class NoisyTensor:
-    """A tensor with noise in it. `form` is an array that waits for its noise."""
+    """A tensor with noise in it; `form` is a noisy array."""
 
     __slots__ = ("form", "kind")
 
@@ -45,7 +45,7 @@ class NoisyTensor:
         return _torch().Size(as_array(self.form).shape)
 
     def realize(self, place: Place | None = None) -> Any:
-        """The tensor, as plain numbers; from now on they are known."""
+        """The tensor as plain numbers, which are known from now on."""
         values = np.asarray(self.form.realize(place or here()))
         return _torch().as_tensor(values).to(self.dtype)
 
@@ -93,7 +93,7 @@ class NoisyTensor:
 
 
 def _wrapped(found: Any, kind: str) -> Any:
-    """What numpy made of forms, as torch would have it."""
+    """What numpy made of forms, in the form that torch expects."""
     if is_noisy(found):
         return NoisyTensor(found, kind)
     if isinstance(found, (np.ndarray, np.generic)):
@@ -103,7 +103,7 @@ def _wrapped(found: Any, kind: str) -> Any:
 
 
 def _plain(value: Any, place: Place) -> Any:
-    """An argument with every noisy tensor in it realized."""
+    """An argument with every noisy tensor in it made plain."""
     if type(value) is NoisyTensor:
         return value.realize(place)
     if is_noisy(value):
@@ -114,7 +114,7 @@ def _plain(value: Any, place: Place) -> Any:
 
 
 def _forms(value: Any) -> Any:
-    """An argument as numpy takes it."""
+    """An argument in the form that numpy takes."""
     if type(value) is NoisyTensor:
         return value.form
     if isinstance(value, _torch().Tensor):
@@ -127,7 +127,7 @@ def _forms(value: Any) -> Any:
 
 
 def _kind(args: Any) -> str:
-    """The dtype of a result, by that of the tensors that went in."""
+    """The dtype of a result, from the tensors that went in."""
     found: list[Any] = []
     for value in args:
         found += value if type(value) in {list, tuple} else [value]
@@ -183,7 +183,7 @@ def _view(form: Any, *shape: Any) -> Any:
 
 
 def _kept(form: Any, *args: Any, **options: Any) -> Any:
-    """Copies and moves between devices; casts to other types need the numbers."""
+    """Copies and moves between devices keep the noise; other casts need numbers."""
     floats = {f"torch.{name}" for name in ("float32", "float64")}
     given = [str(value) for value in (*args, *options.values()) if value is not None]
     if any(text.startswith("torch.") and text not in floats for text in given):
@@ -250,7 +250,7 @@ for _each in (
 
 
 def torch_patches() -> list[tuple[Any, str, Any]]:
-    """Stand-ins for what draws noise in torch, where it is loaded."""
+    """Stand-ins for torch's noise functions, if torch is loaded."""
     torch = sys.modules.get("torch")
     if torch is None:
         return []
@@ -274,7 +274,7 @@ _FILLS = ("cauchy_", "geometric_", "bernoulli_", "log_normal_")
 
 
 def _whole(rng: Any, like: Any, low: Any = None, high: Any = None) -> Any:
-    """Whole numbers of a range, as far as floats hold them: seeds of loaders are such."""
+    """Whole numbers of a range that floats can hold, as seeds of loaders are."""
     low, high = (0, low) if high is None else (low, high)
     if high is None:
         largest = 2**24 if like.dtype is _torch().float32 else 2**53
@@ -291,7 +291,7 @@ _FILLED: dict[str, Callable[..., Any]] = {
 
 
 def _filling(law: Callable[..., Any]) -> Any:
-    """A plain tensor filled with noise, as weights are before a fit: its numbers are known."""
+    """A plain tensor filled with noise, as initial weights are: its numbers are known."""
 
     def fill(self: Any, *args: Any, generator: Any = None, **options: Any) -> Any:
         del generator
@@ -384,7 +384,7 @@ _DRAWS: dict[str, Callable[..., Any]] = {
 
 
 def _sampling(name: str, original: Any) -> Any:
-    """Draws of torch.distributions, whose own code goes through other functions of noise."""
+    """Draws of torch.distributions, whose code would call other noise functions."""
 
     def sample(self: Any, sample_shape: Any = ()) -> Any:
         if type(self).__name__ != name:

@@ -1,4 +1,4 @@
-"""Views of arrays of noise: what is written to one is seen in the others, as numpy has it."""
+"""Views of noisy arrays: writing to one shows in the others, as in numpy."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -17,7 +17,7 @@ shapes: Any = None
 
 
 class Viewed:
-    """An array that may be a view of another, and that others may be views of.
+    """An array that may be a view of another, or have views itself.
 
     A view has a `root`, the array that it looks at, and `change`, which makes its elements from
     those of the root; a root knows its `views`.
@@ -30,7 +30,7 @@ class Viewed:
     views: Any
 
     def linked(self: Any, made: Any, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """The array as a view of this one, or of what this one is a view of."""
+        """The array as a view of this one, or of this one's base."""
         if type(made) is not type(self) or made is self:
             return made
         root, before = self.root, self.change
@@ -45,12 +45,12 @@ class Viewed:
         return made
 
     def hold(self: Any, other: Any) -> None:
-        """Become equal to another array of the same shape."""
+        """Take over the contents of another array of the same shape."""
         self.offset, self.idx, self.coef = other.offset, other.idx, other.coef
         self.touches, self.many, self.whole = other.touches, other.many, other.whole
 
     def overwrite(self: Any, value: Any, place: Place, key: Any = ...) -> None:
-        """Write to these elements, as every view of them will see."""
+        """Write to these elements, so that every view of them sees it."""
         root = self if self.root is None else self.root
         if key is ... and root is self:
             self.hold(self._as_held(value, place))
@@ -64,7 +64,7 @@ class Viewed:
             view.hold(root.copy().mapped(view.change))
 
     def _as_held(self: Any, value: Any, place: Place) -> Any:
-        """A value as an array of this shape and type: a form, or numbers that have no noise."""
+        """A value as an array of this shape and type: a form, or numbers without noise."""
         if type(value) in {type(self), NoisyNumber}:
             form = shapes.broadcast(shapes.as_array(value), self.shape)
             if self.whole and not form.whole:
@@ -87,7 +87,7 @@ class Viewed:
         )
 
     def assign(self: Any, key: Any, value: Any, place: Place) -> None:
-        """Write to some elements of a root."""
+        """Write to some elements of a base array."""
         offset, idx, coef = (np.array(part) for part in self.full())
         kind = np.int64 if self.whole else np.float64
         offset, coef = offset.astype(kind), coef.astype(np.float64)

@@ -1,4 +1,4 @@
-"""One run recorded, and replayed on other data with every noisy value frozen.
+"""Record one run, and replay it on other data with every released value unchanged.
 
 - `places`: lines of code; `laws`: standard laws of noise, and what a shift costs;
 - `events`: what a run records; `draws`: its noise, numbered; `journal`: the recording;

@@ -1,4 +1,4 @@
-"""The draws of a run, numbered, and the script that says what they are."""
+"""The numbered draws of a run, and the script that determines their values."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -19,11 +19,11 @@ _GENERATOR = np.random.Generator  # numpy's own, whatever stands in its place du
 
 
 class ScriptBits(np.random.PCG64):
-    """The bits behind a script, to be told from those of the code that is traced."""
+    """The bit generator behind a script, to be told apart from those of the traced code."""
 
 
 def span(idx: Any) -> Any:  # draws by number, as an index takes them
-    """A slice for draws that follow each other, which is what a fresh array of noise has."""
+    """A slice for consecutive draws, as in a fresh array of noise."""
     if type(idx) is not np.ndarray or not idx.size:
         return idx
     flat = idx.reshape(-1)
@@ -34,7 +34,7 @@ def span(idx: Any) -> Any:  # draws by number, as an index takes them
 
 
 class Coordinates:
-    """The draws of one run, numbered; with the law and the value of each."""
+    """The draws of one run, by number, with the law and value of each."""
 
     def __init__(self) -> None:
         self.laws: list[TracedLaw] = []
@@ -52,7 +52,7 @@ class Coordinates:
         self._place: Place | None = None
 
     def allot(self, law: TracedLaw, size: int, place: Place) -> int:
-        """Room for `size` more draws; returns the number of the first."""
+        """Reserve numbers for `size` more draws; return the first."""
         start = self.top
         self.top = top = start + size
         if top > self.room:
@@ -64,7 +64,7 @@ class Coordinates:
         return start
 
     def allot_one(self, law: TracedLaw, place: Place) -> int:
-        """Room for one more draw: the common case."""
+        """Reserve a number for one more draw: the common case."""
         start = self.top
         if start == self.room:
             self._grow(2 * self.room)
@@ -94,14 +94,14 @@ class Coordinates:
         return [self.laws[i] for i in np.unique(self.law[idx])]
 
     def windows(self) -> tuple[Floats, Floats]:
-        """For every draw what comparisons have shown so far: low < z ≤ high."""
+        """For every draw, what comparisons have shown so far: low < z ≤ high."""
         if self.low is None or self.high is None:
             self.low = np.full(len(self.z), -np.inf)
             self.high = np.full(len(self.z), np.inf)
         return self.low, self.high
 
     def place_of(self, index: int) -> Place:
-        """The line that made a draw."""
+        """The line of code that made a draw."""
         best = NOWHERE
         for start, place in self.places:
             if start > index:
@@ -121,7 +121,7 @@ class Coordinates:
 
 
 class NoiseScript:
-    """Where noise comes from: a seed, and what is set by hand.
+    """Where the noise of a run comes from: a seed, and values set by hand.
 
     `fixed` gives single draws their value (by number), `shape` turns a whole draw into another,
     `outcomes` sets the outcome of a pick or of a comparison (by number of the event). Draws from
@@ -146,15 +146,15 @@ class NoiseScript:
 
     @cached_property
     def rng(self) -> np.random.Generator:
-        """Where draws come from; made when the first one is asked for."""
+        """The generator of draws, created when the first one is needed."""
         return _GENERATOR(ScriptBits(self.seed))
 
     def again(self) -> "NoiseScript":
-        """The same script from its start."""
+        """The same script, from its start."""
         return self.turned({}, {})
 
     def turned(self, outcomes: dict[int, Any], fixed: dict[int, float]) -> "NoiseScript":
-        """The same script with more that is set by hand."""
+        """The same script with more values set by hand."""
         return NoiseScript(
             self.seed,
             fixed={**self.fixed, **fixed},

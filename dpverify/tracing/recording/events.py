@@ -1,4 +1,4 @@
-"""What happens in a run that a replay must repeat, and what a replay finds to differ.
+"""The events of a run that a replay must repeat, and the differences that a replay finds.
 
 A *form* is offset + Σ coef·z: a value that waits for its noise. `idx` says which draws it uses;
 with one draw an element `idx` and `coef` have the shape of the offset, with more of them one axis
@@ -31,7 +31,7 @@ class Factor:
 
 
 def only_noise(touches: tuple[Touch, ...]) -> bool:
-    """Whether nothing was ever added to a form: neither data nor a constant."""
+    """Whether neither data nor a constant was ever added to a form."""
     for _, addend in touches:  # noqa: SIM110  # asked of every number: a loop is faster
         if type(addend) is not Factor:
             return False
@@ -40,7 +40,7 @@ def only_noise(touches: tuple[Touch, ...]) -> bool:
 
 @dataclass(slots=True)
 class Value:
-    """A form became the numbers `values`; `raw` if nothing but noise was in it."""
+    """A form became the numbers `values`; `raw` if it was nothing but noise."""
 
     place: Place
     touches: tuple[Touch, ...]
@@ -55,7 +55,7 @@ class Value:
 
 @dataclass(slots=True)
 class Bits:
-    """A form with one draw an element was compared with a plain number; `gap` is the difference."""
+    """A form with one draw per element was compared with plain numbers; `gap` is the difference."""
 
     place: Place
     touches: tuple[Touch, ...]
@@ -69,7 +69,7 @@ class Bits:
 
 @dataclass(slots=True)
 class Select:
-    """The place of the largest of offset + coef·z, all with fresh noise of one law and scale."""
+    """The index of the largest of offset + coef·z, for fresh noise of one law and scale."""
 
     place: Place
     touches: tuple[Touch, ...]
@@ -81,7 +81,7 @@ class Select:
 
 @dataclass(slots=True)
 class Pick:
-    """An outcome of a known law on finitely many outcomes, or of parameters that must agree.
+    """An outcome drawn from finitely many, or with parameters that must agree.
 
     `key` names the law and the parameters that must be equal; `weights` may differ. `sample` draws
     another outcome.
@@ -110,7 +110,7 @@ CAST = "cast"
 
 
 def is_settled(event: Event) -> bool:
-    """Whether an event told the code nothing: a number of the output itself, or nothing drawn."""
+    """Whether an event told the code nothing: a number of the output itself, or no draw."""
     if isinstance(event, Pick):
         return bool(event.key[0] == CAST)
     return isinstance(event, Value) and event.final
@@ -118,7 +118,7 @@ def is_settled(event: Event) -> bool:
 
 @dataclass(slots=True)
 class Move:
-    """Noise that must differ between the runs for the released numbers to be the same.
+    """A shift of noise by which both runs release the same numbers.
 
     `shift` is by how much the values differ, in their own unit; `slack` what rounding may account
     for in sums of very many floats. `exact` says that the law of what was released is that of these
@@ -143,7 +143,7 @@ class Move:
 
 @dataclass(slots=True)
 class Coin:
-    """One comparison whose probability differs: P(outcome) on the left and on the right.
+    """A comparison whose probability differs: P(outcome) on the left and on the right.
 
     `flipped` if the replay took the other outcome, so that the output stays the same.
     """
@@ -164,7 +164,7 @@ class Coin:
 
 @dataclass(slots=True)
 class Odds:
-    """One outcome that was drawn with different probabilities on the two sides."""
+    """An outcome that has different probabilities on the two sides."""
 
     event: int
     place: Place
@@ -176,7 +176,7 @@ class Odds:
 
 @dataclass(slots=True)
 class LargestOf:
-    """The index of a noisy maximum, of scores (in units of the noise) that differ."""
+    """The index of a noisy maximum over scores (in units of the noise) that differ."""
 
     event: int
     place: Place
@@ -193,7 +193,7 @@ BESIDE_DATA = "noisy numbers that the code saw meet data here, in a way that is 
 
 @dataclass(slots=True)
 class Paid:
-    """A mechanism of a library was called with data that differ: its own claim says the price."""
+    """A library's mechanism was called with differing data; its own claim gives the cost."""
 
     event: int
     place: Place
@@ -210,7 +210,7 @@ Difference = Move | Coin | Odds | LargestOf | Paid
 
 @dataclass(frozen=True, slots=True)
 class Leak(Located):
-    """Something that differed although every noisy value was the same.
+    """A difference that noise does not hide: every noisy value was the same.
 
     `kind` is one of "output", "control flow", "shape", "scale", "parameter", "reuse", "seed",
     "exception".
@@ -226,7 +226,7 @@ class Leak(Located):
 
 @dataclass(frozen=True, slots=True)
 class Puzzle(Located):
-    """A use of noise or of the generator that a trace does not understand, in one sentence."""
+    """A use of noise or of the generator that a trace cannot follow, in one sentence."""
 
     place: Place
     what: str

@@ -1,4 +1,4 @@
-"""A run that follows a recording, event by event, and notes where it cannot."""
+"""A run that follows a recording event by event, and notes where it differs."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -43,11 +43,11 @@ _SELDOM = 1e-7  # a coin that falls so more rarely is not turned
 
 
 class Diverged(BaseException):
-    """The replay cannot go on: what it does next has no counterpart in the recording."""
+    """Raised if the replay cannot continue: its next event has no counterpart."""
 
 
 class Following(TraceJournal):
-    """The frame of a replay: which event comes next, what leaks, where runs part."""
+    """The state of a replay: the next event, the leaks, and where the runs parted."""
 
     def __init__(
         self,
@@ -85,19 +85,19 @@ class Following(TraceJournal):
 
     @property
     def summed(self) -> float:
-        """What sums of very many floats may be off by, relative to the numbers at hand."""
+        """Bounds on the rounding error of very long sums, relative to the numbers."""
         return SUMMED * max(self.coarse, self.recording.coarse)
 
     @property
     def sizes(self) -> Floats:
-        """For every draw the size of the numbers that it was computed from, in its own unit."""
+        """For every draw, the size of the numbers it was computed from, in its own unit."""
         missing = len(self.draws.z) - len(self._sizes)
         if missing:
             self._sizes = np.concatenate([self._sizes, np.zeros(missing)])
         return self._sizes
 
     def leak(self, kind: str, place: Place, what: str, laws: Iterable[TracedLaw] = ()) -> None:
-        """Note a leak; of uniform noise, a loose one, as its range may well depend on the data."""
+        """Note a leak; for uniform noise a possible one, as its range may depend on the data."""
         found = Leak(kind, place, what)
         if found not in self.leaks:
             self.leaks.append(found)
@@ -127,7 +127,7 @@ class Following(TraceJournal):
         return event
 
     def _skip(self) -> None:
-        """Pass over comparisons that only the other side makes: no matter of chance on this one."""
+        """Skip comparisons that only the other side makes, if they are not random here."""
         while self.at in self.skips:
             event = self.recording.events[self.at]
             assert isinstance(event, Bits)  # noqa: S101  # nothing else is ever skipped
@@ -135,7 +135,7 @@ class Following(TraceJournal):
             self._not_made(event, 0)
 
     def _not_made(self, event: Bits, flat: int) -> None:
-        """A comparison of the other side alone: it had its outcome by chance, here there is none.
+        """Handle a comparison that only the other side makes, random there but not here.
 
         A coin that no data were added to costs nothing if this side can toss it as well, and not
         look: whether it looks is not known.
@@ -163,7 +163,7 @@ class Following(TraceJournal):
     def _alone(
         self, offset: float, idx: int, coef: float, touches: tuple[Touch, ...], place: Place
     ) -> bool:
-        """Whether offset + coef·z is above 0 in a comparison that only this side makes.
+        """Whether offset + coef·z is above 0, in a comparison that only this side makes.
 
         It takes the likelier outcome, which the other side has for certain. A coin that no data
         were added to falls as the noise of the recording has it, now so and now so; it is noted,
@@ -188,7 +188,7 @@ class Following(TraceJournal):
         return up == (coef > 0)
 
     def _parity(self) -> int:
-        """A bit of the noise that was recorded: it differs from transcript to transcript."""
+        """A bit of the recorded noise, which differs from transcript to transcript."""
         draws = self.recording.draws
         return int(np.bitwise_xor.reduce(draws.z[: draws.top].view(np.int64)) >> 20) & 1
 
@@ -199,14 +199,14 @@ class Following(TraceJournal):
         return draws.allot_one(law, place) if size is None else draws.allot(law, size, place)
 
     def shaped(self, law: TracedLaw, values: Any, place: Place) -> int:
-        """Noise that was made from raw noise; what it comes to here is compared when it is used."""
+        """Noise made from raw noise; its values here are compared when they are used."""
         start = self.draws.allot(law, np.size(values), place)
         self.draws.z[start : start + np.size(values)] = np.ravel(values)
         self.made = True
         return start
 
     def _check_made(self, event: Value, idx: Any, touches: tuple[Touch, ...]) -> None:
-        """Noise that was made from raw noise must be made from the same."""
+        """Check that noise made from raw noise was made from the same noise."""
         old, mine = np.ravel(event.idx), np.ravel(idx)
         if len(old) != len(mine):
             return
@@ -220,7 +220,7 @@ class Following(TraceJournal):
     def _check_partners(
         self, event: Any, idx: Any, coef: Any, touches: tuple[Touch, ...], *, bind: bool
     ) -> None:
-        """Noise that was compared before must be that which the other side compared.
+        """Check that noise compared before is the noise that the other side compared.
 
         `bind` says that this is a comparison: from now on the draws of both sides are partners.
         """
@@ -243,7 +243,7 @@ class Following(TraceJournal):
     def _check_partner(
         self, event: Any, mine: int, coef: float, touches: tuple[Touch, ...], *, bind: bool
     ) -> None:
-        """One draw: the common case, in plain Python."""
+        """The same check for one draw: the common case, in plain Python."""
         if coef == 0 or not (bind or self.partner.size):
             return
         if len(self.partner) < self.draws.room or len(self.owner) < self.recording.draws.room:
@@ -260,7 +260,7 @@ class Following(TraceJournal):
         self.leak("reuse", line_of(event, touches), what)
 
     def finish(self) -> None:
-        """What the recording released and the replay did not; where data met noisy numbers."""
+        """Note releases that the replay lacks, and where data met noisy numbers."""
         self._skip()
         for (place, mine), (_, theirs) in zip(self.beside, self.recording.beside, strict=False):
             if mine != theirs:
@@ -281,7 +281,7 @@ def _longer(row: NDArray[np.intp], size: int) -> NDArray[np.intp]:
 
 
 def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:
-    """The line that added what differs; else the last one that changed the form or realized it."""
+    """The line that added what differs; else the last one that used the form."""
     added: list[Touch] = [touch for touch in event.touches if not isinstance(touch[1], Factor)]
     others = [touch for touch in touches if not isinstance(touch[1], Factor)]
     for (place, mine), (_, theirs) in zip(added, others, strict=False):
@@ -293,7 +293,7 @@ def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:
 
 
 def factor_line(event: Any, touches: tuple[Touch, ...]) -> Place | None:
-    """The line that multiplied noise by something that differs, if one did."""
+    """The line that multiplied noise by something that differs, if there is one."""
     mine: list[Touch] = [touch for touch in event.touches if isinstance(touch[1], Factor)]
     theirs = [touch for touch in touches if isinstance(touch[1], Factor)]
     for (place, one), (_, two) in zip(mine, theirs, strict=False):
@@ -310,7 +310,7 @@ def _same(one: Any, two: Any) -> bool:
 
 
 def one_to_one(old: NDArray[np.intp], mine: NDArray[np.intp]) -> bool:
-    """Whether the draws of the two sides are partners: one that is used twice on both, or none."""
+    """Whether the draws of the two sides correspond one to one."""
     pairs = np.unique(np.stack([old, mine]), axis=1).shape[1]
     return bool(len(np.unique(old)) == pairs == len(np.unique(mine)))
 

@@ -1,4 +1,4 @@
-"""The recording run: every draw, and every moment at which a noisy value becomes a number."""
+"""The recorded run: every draw, and every moment when a noisy value becomes a number."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -45,7 +45,7 @@ _MOST_BOUNDS = 256
 
 
 class KnownBound(NamedTuple):
-    """A number offset + coef·z that is known already, and what it is compared with."""
+    """A number offset + coef·z that is already known, and what it is compared with."""
 
     draw: int
     offset: float
@@ -54,7 +54,7 @@ class KnownBound(NamedTuple):
 
 
 class Tie(NamedTuple):
-    """Noisy numbers that the code asks whether they are equal to others: by how much they are not.
+    """Noisy numbers that the code tests for equality with others, and their distances.
 
     Each number is gap + coef·z short of being so, by its draws, which stand in one row a number.
     """
@@ -74,7 +74,7 @@ _thread = threading.get_ident
 
 
 class TraceJournal:
-    """What a run did, in order. The base of the recording and of the replay."""
+    """What a run did, in order; the base class of the recording and the replay."""
 
     plainly = False  # whether noise is handed out as plain numbers
 
@@ -100,21 +100,21 @@ class TraceJournal:
 
     @property
     def chosen(self) -> bool:
-        """Whether some noise of the run is not as it came."""
+        """Whether some noise of the run was chosen rather than drawn."""
         return self.script.steered
 
     def puzzle(self, place: Place, what: str) -> None:
-        """Note a use that is not understood; each line once."""
+        """Note a use that is not understood, once per line."""
         found = Puzzle(place, what)
         if found not in self.puzzles:
             self.puzzles.append(found)
 
     def met(self, last_place: float) -> None:
-        """Note that floats with this relative spacing met noise: shifts are no more precise."""
+        """Note the relative spacing of floats that met noise: shifts are no more precise."""
         self.coarse = max(self.coarse, last_place * 2.0**52)
 
     def bounded(self, offset: Any, idx: Any, coef: Any, by: Any) -> None:
-        """Note what known numbers are compared with: data may decide there."""
+        """Note what known numbers are compared with, as data may decide there."""
         parts = [np.ravel(part) for part in np.broadcast_arrays(idx, offset, coef, by)]
         rows = zip(*(part[:_MOST_BOUNDS].tolist() for part in parts), strict=True)
         if len(self.bounds) < _MOST_BOUNDS:
@@ -122,7 +122,7 @@ class TraceJournal:
             self.bounds += [bound for bound in every if bound.coef]
 
     def tied(self, offset: Any, idx: Any, coef: Any, to: Any, place: Place) -> None:
-        """Note that it is asked whether noisy numbers are equal to plain ones: they may be."""
+        """Note that noisy numbers are tested for equality with plain ones."""
         if len(self.ties) >= _MOST_BOUNDS or np.size(idx) > _MOST_BOUNDS:
             return
         gaps = np.atleast_1d(np.asarray(offset, dtype=np.float64) - to)
@@ -137,7 +137,7 @@ class TraceJournal:
 
 
 class Recording(TraceJournal):
-    """The run that is recorded: noise as the script has it."""
+    """The recorded run, whose noise comes from the script."""
 
     def __init__(
         self, script: NoiseScript, *, eager: int = 0, opened: frozenset[int] = frozenset()
@@ -147,7 +147,7 @@ class Recording(TraceJournal):
         self.chosen_from: list[Any] = []  # draws of each choice of the largest
 
     def as_drawn(self, nudge: float = 1.0) -> NoiseScript:
-        """A script with the noise of this run; a little larger where it is no whole number."""
+        """A script with the noise of this run, moved up a little if it is not whole."""
         draws = self.draws
         z = draws.z[: draws.top]
         if nudge != 1.0:
@@ -156,7 +156,7 @@ class Recording(TraceJournal):
         return NoiseScript(self.script.seed, fixed=dict(enumerate(z.tolist())))
 
     def _expose(self, idx: Any) -> None:
-        """Draws of a choice that are compared as well count as released, all of them.
+        """Count all draws of a choice as released if some of them are compared as well.
 
         The index of the largest alone has a law that is known; together with anything else about
         the same draws it has not, and the noisy numbers themselves are charged.
@@ -191,7 +191,7 @@ class Recording(TraceJournal):
         *,
         final: bool = False,
     ) -> Any:
-        """The numbers that a form stands for; from now on they are known."""
+        """The numbers of a form, which are known from now on."""
         draws = self.draws
         outcomes = self.script.outcomes
         forced = outcomes.get(len(self.events)) if outcomes else None
@@ -234,7 +234,7 @@ class Recording(TraceJournal):
         touches: tuple[Touch, ...],
         place: Place,
     ) -> Any:
-        """How offset + coef·z compares with 0; only the outcome is used."""
+        """Whether offset + coef·z is above 0; only this outcome is used."""
         scalar = type(idx) is int
         outcomes = self.script.outcomes
         forced = outcomes.get(len(self.events)) if outcomes else None
@@ -269,7 +269,7 @@ class Recording(TraceJournal):
         touches: tuple[Touch, ...],
         place: Place,
     ) -> bool:
-        """One number: the common case, in plain Python."""
+        """The same for one number: the common case, in plain Python."""
         draws = self.draws
         low, high = draws.windows()
         gap = offset + coef * draws.z.item(idx)
@@ -289,7 +289,7 @@ class Recording(TraceJournal):
 
     @np.errstate(all="ignore")
     def _force(self, op: str, forced: Any, offset: Any, idx: Any, coef: Any) -> None:
-        """Move noise across the threshold where that gives the outcome that is wanted."""
+        """Move noise across the threshold, if that gives the wanted outcome."""
         draws = self.draws
         low, high = draws.windows()
         gap = offset + coef * draws.z[idx]
@@ -332,7 +332,7 @@ class Recording(TraceJournal):
         sample: Callable[[np.random.Generator], Any],
         place: Place,
     ) -> Any:
-        """An outcome drawn by `sample`; `weights` are its probabilities where they are known."""
+        """An outcome drawn by `sample`; `weights` are its probabilities if known."""
         self.in_thread(place)
         outcome = sample(self.script.rng)
         forced = self.script.outcomes.get(len(self.events))
@@ -367,7 +367,7 @@ class Recording(TraceJournal):
 
 
 def beyond(law: TracedLaw, cut: float, window: tuple[float, float], *, up: bool) -> float | None:
-    """A value of the law's support on the wanted side of a threshold, if there is one."""
+    """A value in the law's support on the wanted side of a threshold, if there is one."""
     low, high = window
     if law.name in {"uniform", "exponential"}:
         low = max(low, 0.0)
@@ -386,7 +386,7 @@ def beyond(law: TracedLaw, cut: float, window: tuple[float, float], *, up: bool)
 def _whole_beyond(
     law: TracedLaw, cut: float, window: tuple[float, float], *, up: bool
 ) -> float | None:
-    """The whole number next to a threshold: low < z ≤ high."""
+    """The whole number next to a threshold, with low < z ≤ high."""
     least = max(math.floor(max(window[0], -1.0)) + 1.0, 1.0 if law.name == "geometric" else 0.0)
     most = min(window[1], law.parameter - 1.0 if law.name == "integers" else math.inf)
     z = math.floor(cut) + 1.0 if up else math.floor(min(cut, most))

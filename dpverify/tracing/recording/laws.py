@@ -1,4 +1,4 @@
-"""The laws that noise is drawn from, in standard form, and what a shift under each of them costs.
+"""The standard laws of noise, and the privacy cost of a shift under each.
 
 A draw is a number z with a standard law (location 0, scale 1); the scale is a factor that a form
 multiplies it by. A release r = v + c·z on the left and r = v′ + c′·z′ on the right has the privacy
@@ -42,17 +42,17 @@ class TracedLaw:
 
     @property
     def grows_only(self) -> bool:
-        """Whether only shifts upwards stay possible: a law with a least value and no greatest."""
+        """Whether only upward shifts are possible, as the law has a least value and no greatest."""
         return self.name in {"exponential", "geometric"}
 
     @property
     def rate(self) -> float:
-        """The loss of a shift by 1, for laws with exponential tails; the weight of an alignment."""
+        """The loss of a shift by 1 for laws with exponential tails; weights of an alignment."""
         return -math.log1p(-self.parameter) if "p" in self.shape else 1.0
 
     @property
     def shape(self) -> str:
-        """What the parameter is: a probability, a number of outcomes, or nothing."""
+        """The kind of parameter: a probability, a number of outcomes, or none."""
         return {"geometric": "p", "discrete laplace": "p", "integers": "n"}.get(self.name, "")
 
     def log_density(self, z: arb) -> arb:  # noqa: C901  # one case a law
@@ -107,7 +107,7 @@ class TracedLaw:
                 raise KeyError(self.name)
 
     def beyond(self, t: float) -> arb:
-        """P(z > t), for continuous laws; right to many digits also where it is tiny."""
+        """P(z > t) for continuous laws, accurate also where it is tiny."""
         if self.name in {"laplace", "normal", "logistic", "cauchy"}:
             return self.below(-t)
         if math.isinf(t):
@@ -123,7 +123,7 @@ class TracedLaw:
                 raise KeyError(self.name)
 
     def between(self, low: float, high: float) -> arb:
-        """P(low < z ≤ high), without cancellation in either tail; exactly 0 for nothing at all.
+        """P(low < z ≤ high), without cancellation in either tail; exactly 0 for an empty range.
 
         >>> print(TracedLaw("integers", 4.0).between(0.5, math.inf))
         0.750000000000000
@@ -151,7 +151,7 @@ NOTHING = FinitePair(left=[1], right=[1])
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one shift costs: a pair that is an upper bound, and the same pair if it is `exact`.
+    """The cost of one shift: a pair that bounds it; `exact` if the pair is the law itself.
 
     `below` is a pair whose profile is never above the truth. Where many coordinates are summed up
     in one pair, which is sharp at δ = 0, `apart` and `apart_below` hold bounds coordinate by
@@ -199,7 +199,7 @@ def shift_cost(law: TracedLaw, shift: float, scale: float) -> Cost:
 
 
 def cut_cost(law: TracedLaw, shift: float, scale: float, window: tuple[float, float]) -> Cost:
-    """Laplace noise that is known to lie in a window: what falls out of it gives the side away.
+    """The cost for Laplace noise known to lie in a window: values outside reveal the side.
 
     Inside, the loss is |shift|/scale at most, so the pair is (|shift|/scale, δ)-indistinguishable
     with δ the mass that a shift moves out of the window, on either side.
@@ -221,7 +221,7 @@ def cut_cost(law: TracedLaw, shift: float, scale: float, window: tuple[float, fl
 
 
 def _one_sided(law: TracedLaw, size: float) -> Pair:
-    """The lower side has outcomes that the upper one has not; on the rest the ratio is constant."""
+    """The cost under a law with a least value: one side has outcomes that the other lacks."""
     a = -(1 - ball(law.parameter)).log() if law.name == "geometric" else arb(1)
     with ctx.workprec(_BITS):
         seen = as_fraction((-(a * ball(size))).exp())
@@ -229,7 +229,7 @@ def _one_sided(law: TracedLaw, size: float) -> Pair:
 
 
 def _two_sided(law: TracedLaw, size: float) -> Pair:
-    """q^|k| against q^|k − s|, q = 1 − p: the losses s, s − 2, …, −s times ln(1/q), exactly.
+    """The cost of q^|k| against q^|k − s|, q = 1 − p: losses s, s − 2, …, −s times ln(1/q).
 
     P(k ≤ 0) = 1/(1 + q), and each further step in between has its own outcome.
     """
@@ -244,7 +244,7 @@ def _two_sided(law: TracedLaw, size: float) -> Pair:
 
 
 def _bounded(law: TracedLaw, size: float) -> Cost:
-    """Largest losses: t for the logistic law, 2·asinh(t/2) for Cauchy's; ∞ for Gumbel's."""
+    """Largest losses: t for logistic noise, 2·asinh(t/2) for Cauchy noise, ∞ for Gumbel noise."""
     if law.name == "logistic":
         most = size
     elif law.name == "cauchy":
@@ -255,7 +255,7 @@ def _bounded(law: TracedLaw, size: float) -> Cost:
 
 
 def largest_loss(law: TracedLaw, shift: float, scale: float) -> float:
-    """The largest loss over all outcomes, in both directions; ∞ where it has no bound."""
+    """The largest loss over all outcomes in both directions; ∞ if it is unbounded."""
     if shift == 0.0:
         return 0.0
     if law.name in _UNBOUNDED:
@@ -273,7 +273,7 @@ def loss(law: TracedLaw, z: float, z_other: float, scale: float, scale_other: fl
 
 
 def coin(law: TracedLaw, window: tuple[float, float], cut: float, *, up: bool) -> tuple[arb, arb]:
-    """P(z > cut) and P(z ≤ cut) given that z lies in the window; the outcome that was seen first.
+    """P(z > cut) and P(z ≤ cut) given the window of z; the observed outcome comes first.
 
     Both are right to about 60 digits of their own, however small they are.
     """
@@ -295,7 +295,7 @@ def as_fraction(value: arb) -> Fraction:
 
 
 def softmax(scores: Floats) -> list[arb]:
-    """Probabilities of the largest of scores + Gumbel noise."""
+    """The probability that each score plus Gumbel noise is the largest."""
     with ctx.workprec(_BITS):
         raised = [(ball(float(score)) - ball(float(scores.max()))).exp() for score in scores]
         whole = sum(raised, arb(0))

@@ -1,4 +1,4 @@
-"""Which line is at fault: both runs once more, line by line; and which lines no run came to."""
+"""Find the line at fault by running both sides again line by line; and list unreached lines."""
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
@@ -40,7 +40,7 @@ _HELD = {np.ndarray, list, dict, defaultdict, OrderedDict, Counter, deque, set, 
 
 @dataclass(slots=True)
 class WatchedSteps:
-    """The lines that a run went through, and the values that each of them made.
+    """The lines that a run went through, and the values that each of them produced.
 
     `last` is the line that returned the output: of the mechanism, or of what it left that to.
     """
@@ -89,7 +89,7 @@ class _Watcher:
         return self
 
     def _made(self, frame: FrameType) -> None:
-        """What the line before this one assigned."""
+        """The values assigned by the line before this one."""
         if frame not in self.before:
             return
         place, old = self.before[frame]
@@ -99,7 +99,7 @@ class _Watcher:
 
 
 def _copied(value: Any) -> Any:
-    """A small container as it is now, for lines that change it in place."""
+    """A copy of a small container, as later lines may change it in place."""
     return value.copy() if type(value) in _HELD and _size(value) < _MOST_PARTS else value
 
 
@@ -108,7 +108,7 @@ def _size(value: Any) -> int:
 
 
 def _is_unchanged(old: Any, value: Any) -> bool:
-    """Whether nothing was assigned to a name, nor to what it holds; by identity alone."""
+    """Whether a name and its contents still are the same objects."""
     if old is value:
         return True
     if type(old) is not type(value) or type(value) not in _HELD:
@@ -122,7 +122,7 @@ def _is_unchanged(old: Any, value: Any) -> bool:
 
 
 class ReachedLines:
-    """Lines of one file that no run came to, in functions that were called; exceptions that it saw.
+    """The lines of one file that no run reached, in functions that were called; and exceptions.
 
     Nothing is seen while something else, as a debugger or a measurement of coverage, watches lines.
     """
@@ -176,7 +176,7 @@ class ReachedLines:
 
     @property
     def never(self) -> list[Place]:
-        """The lines that no run came to, in order."""
+        """The lines that no run reached, in order."""
         found = {
             Place(self.filename, line, name.rpartition(".")[2])
             for (name, _), lines in self.missing.items()
@@ -186,7 +186,7 @@ class ReachedLines:
 
 
 def watched(mechanism: Any, data: Any, journal: TraceJournal) -> WatchedSteps:
-    """Run once more, and keep every line and what it made: slow, for naming a line only."""
+    """Run again and record every line with its values; slow, used only to name a line."""
     code = getattr(written_function(mechanism), "__code__", None)
     watcher = _Watcher(lambda filename: not is_inside(filename), code)
     before = sys.gettrace()
@@ -213,7 +213,7 @@ def watched(mechanism: Any, data: Any, journal: TraceJournal) -> WatchedSteps:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Python's callbacks of a collection would come between two lines of one run alone."""
+    """Switch garbage collection off, as its callbacks would appear as lines of one run."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -224,7 +224,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def named(mechanism: Any, left: Any, right: Any, script: NoiseScript, twin: Twin) -> list[Leak]:
-    """The leaks of a twin with the best line that two slow runs can tell; takes two executions."""
+    """The leaks of a twin with the best line that two more (slow) runs can find."""
     known = twin.left.journal
     journal = Recording(script.again(), eager=known.eager, opened=known.opened)
     with _no_collection():
@@ -248,7 +248,7 @@ def named(mechanism: Any, left: Any, right: Any, script: NoiseScript, twin: Twin
 
 
 def parted(mechanism: Any, data: Any, known: Recording) -> Place | None:
-    """Where a recorded run and the same with plain numbers part; takes two executions."""
+    """Where a recorded run and the same run with plain numbers part; takes two executions."""
     again = Recording(known.script.again(), eager=known.eager, opened=known.opened)
     with _no_collection():
         one, two = (watched(mechanism, data, each) for each in (again, Retelling(known)))
@@ -256,7 +256,7 @@ def parted(mechanism: Any, data: Any, known: Recording) -> Place | None:
 
 
 def _branch(one: WatchedSteps, two: WatchedSteps) -> Place | None:
-    """The first line that goes on differently; how often a loop ran is no branch."""
+    """The first line after which the runs differ; how often a loop ran does not count."""
     mine, theirs = _edges(one), _edges(two)
     for start, end in mine:
         if (start, end) not in theirs:
@@ -268,14 +268,14 @@ def _branch(one: WatchedSteps, two: WatchedSteps) -> Place | None:
 
 
 def _edges(steps: WatchedSteps) -> dict[tuple[Place, Place | None], None]:
-    """Every step from a line to the next one, in order of first appearance."""
+    """Every step from a line to the next, in order of first appearance."""
     return dict.fromkeys(zip_longest(steps.lines, steps.lines[1:]))
 
 
 def _source(
     one: WatchedSteps, two: WatchedSteps, twin: Twin, data: tuple[Any, Any]
 ) -> Place | None:
-    """The first line that made a value which the output shows to differ; else the last line.
+    """The first line that produced a value in which the outputs differ; else the last line.
 
     Values that stand in the data themselves are made nowhere: the last line it is. Keys of the data
     are made where something else gets them.
@@ -298,7 +298,7 @@ def _source(
 
 
 def _telling(value: Any) -> bool:
-    """Whether a value is unlikely to come up by chance: no small constant, no flag."""
+    """Whether a value is unlikely by chance: neither a small constant nor a flag."""
     return value is not None and not isinstance(value, (bool, np.bool_))
 
 
@@ -320,7 +320,7 @@ def _parts(value: Any, depth: int = 0) -> Iterator[Any]:
 
 
 def _is_given(value: Any, given: list[Any]) -> bool:
-    """Whether a value stands in the data, or is an array of what does."""
+    """Whether a value occurs in the data, or is an array of such values."""
     if isinstance(value, np.ndarray) and 0 < value.size < _MOST_PARTS:
         return all(_among(part, given) for part in value.reshape(-1).tolist())
     return _among(value, given)

@@ -1,4 +1,4 @@
-"""Where two plain numbers meet: in a comparison, in a difference, as arguments of one call.
+"""Where two plain numbers meet: in a comparison, a difference, or the arguments of one call.
 
 A noisy number that became a plain one is compared out of sight of the journal. But its code has a
 source: for one run the functions of a mechanism are exchanged for ones that tell the operands of
@@ -78,7 +78,7 @@ _WRITTEN = (types.FunctionType, staticmethod, classmethod, property)
 
 
 def written_functions(mechanism: Any) -> list[types.FunctionType]:
-    """The functions of users' code that a mechanism may call, as far as their names tell."""
+    """The user's functions that a mechanism may call, as far as names show."""
     owner = getattr(getattr(mechanism, "func", mechanism), "__self__", mechanism)
     waiting: list[Any] = [written_function(mechanism), owner, type(owner)]
     found: dict[int, types.FunctionType] = {}
@@ -103,7 +103,7 @@ def written_functions(mechanism: Any) -> list[types.FunctionType]:
 
 
 def held_by(mechanism: Any) -> Iterator[Any]:
-    """What the functions of a mechanism can come by: attributes, defaults, closures, globals."""
+    """What a mechanism's functions can reach: attributes, defaults, closures, globals."""
     inner = getattr(mechanism, "func", mechanism)
     owner = getattr(inner, "__self__", inner)
     yield from (getattr(mechanism, "args", ()), getattr(mechanism, "keywords", None), owner)
@@ -121,7 +121,7 @@ def held_by(mechanism: Any) -> Iterator[Any]:
 
 
 def _called(function: types.FunctionType) -> Iterator[Any]:
-    """What the names of a function stand for: globals, attributes of modules, what it closes on."""
+    """What the names in a function refer to: globals, attributes of modules, closures."""
     names = list(_names(function.__code__))
     for name in names:
         held = function.__globals__.get(name)
@@ -147,14 +147,14 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 class _Telling(ast.NodeTransformer):
-    """Wraps every operand into a call of the hook, which gives it back."""
+    """Rewrites code so that every operand passes through the hook, which returns it."""
 
     def __init__(self, filename: str) -> None:
         self.filename = filename
         self.count = zlib.crc32(filename.encode()) << 32  # of expressions, in all files
 
     def _told(self, kind: str, operands: list[ast.expr], *by: str) -> list[ast.expr]:
-        """The operands, told: all by one name, or each by its own."""
+        """The operands passed to the hook, under one name or each under its own."""
         self.count += 1
         told: list[ast.expr] = []
         for place, operand in enumerate(operands):
@@ -168,7 +168,7 @@ class _Telling(ast.NodeTransformer):
         return told
 
     def _truth(self, test: ast.expr) -> ast.expr:
-        """A condition, told together with the number of the expression that stands before it."""
+        """A condition passed to the hook, with the number of the expression it belongs to."""
         first = self.count
         visited = self.visit(test)
         if isinstance(test, ast.Compare):
@@ -200,7 +200,7 @@ class _Telling(ast.NodeTransformer):
         return node
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
-        """The subject beside the values of all patterns: each is compared with it."""
+        """`match`: the subject next to all pattern values, as it is compared with each."""
         self.generic_visit(node)
         patterns = [part for case in node.cases for part in ast.walk(case.pattern)]
         values = [part.value for part in patterns if isinstance(part, ast.MatchValue)]
@@ -228,7 +228,7 @@ class _Telling(ast.NodeTransformer):
         return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
-        """The keys, which may be equal."""
+        """The keys of a dict, which may be equal."""
         self.generic_visit(node)
         told = iter(self._told(COMBINED, [key for key in node.keys if key is not None]))
         node.keys = [key and next(told) for key in node.keys]
@@ -262,7 +262,7 @@ class _Telling(ast.NodeTransformer):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """A column that is put into a table."""
+        """Assignment of a column to a table."""
         self.generic_visit(node)
         for target in node.targets[:1]:
             if isinstance(target, ast.Subscript):
@@ -290,7 +290,7 @@ class _Telling(ast.NodeTransformer):
 
 @lru_cache(maxsize=64)
 def _telling_codes(filename: str, source: str) -> dict[tuple[str, int], types.CodeType | None]:
-    """For every function of a file its code with operands that tell; None where two look alike."""
+    """For each function of a file its rewritten code; None if two functions look alike."""
     tree = ast.fix_missing_locations(_Telling(filename).visit(ast.parse(source)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # a text that is called: it is put below
@@ -303,7 +303,7 @@ def _telling_codes(filename: str, source: str) -> dict[tuple[str, int], types.Co
 
 
 def _hooked(code: types.CodeType) -> types.CodeType:
-    """The code with the hook itself where its name stands as a constant."""
+    """The code with the hook itself in place of its name."""
     parts = tuple(
         _hooked(part) if isinstance(part, types.CodeType) else _tell if part == _HOOK else part
         for part in code.co_consts
@@ -331,7 +331,7 @@ def _telling(function: types.FunctionType) -> types.CodeType | None:
 
 
 class Met:
-    """What the hook has seen in one run: gaps between operands, and what each operand was."""
+    """What the hook saw in one run: gaps between operands, and the kind of each operand."""
 
     def __init__(self, functions: frozenset[str] = frozenset()) -> None:
         self.functions = functions  # whose own operands are told
@@ -377,7 +377,7 @@ class Met:
         self.operands.setdefault(number, []).append(mine)
 
     def truth(self, name: Name, value: Any) -> Any:
-        """An operand; of a condition the contrary, if that is asked for, and for so many turns."""
+        """Note a condition's value, inverted if asked, for some number of turns."""
         kind, _, number, *_ = name
         is_row = getattr(value, "dtype", None) == np.bool_ and np.ndim(value) > 0
         if kind != CONDITION or not (is_row or isinstance(value, (bool, np.bool_, int, float))):
@@ -391,7 +391,7 @@ class Met:
         return np.logical_not(value) if is_row else not value
 
     def _meaning(self, by: str, first: Any) -> str:
-        """What is known of a function: its own operands are told, or it aligns what it gets."""
+        """What is known of a function: whether its operands are seen, or it aligns arguments."""
         method = getattr(first, by[1:], None) if by.startswith(".") else None
         code = getattr(method, "__code__", None)
         if by in self.functions or (isinstance(code, types.CodeType) and code in _PLAIN):
@@ -400,7 +400,7 @@ class Met:
         return ALIGNED if by.removeprefix(".") in UNDERSTOOD and not is_keyed else by
 
     def _opaque(self, name: Name, value: Any, numbers: list[float]) -> Spelled | None:
-        """What of an operand takes part in something that gaps between numbers do not tell."""
+        """The part of an operand in comparisons that gaps between numbers do not show."""
         kind, _, number, _, by, _ = name
         meaning = self.means.get(number, by)
         if kind == CONDITION or meaning == _TOLD:
@@ -427,7 +427,7 @@ def _tell(name: Name, value: Any) -> Any:
 
 
 def _numbers(value: Any) -> list[float]:
-    """The plain numbers of an operand, of a dict its keys, of a text the one that it spells."""
+    """The plain numbers in an operand: a dict's keys, the number in a text."""
     kind = type(value)
     if kind in {int, float, Decimal, Fraction} or isinstance(value, (np.floating, np.integer)):
         return [float(value)] if abs(value) < _HUGE else []
@@ -454,12 +454,12 @@ def _numbers(value: Any) -> list[float]:
 
 
 def _is_form(value: Any) -> bool:
-    """A noisy number that is followed still."""
+    """Whether this is a noisy number that is still followed."""
     return hasattr(type(value), "worked_out")
 
 
 def _known(form: Any) -> list[float]:
-    """What a noisy number is, if it was told before."""
+    """The value of a noisy number, if it was released before."""
     draws, idx = form.journal.draws, np.ravel(form.idx)
     if not np.all(draws.used[idx]):
         return []
@@ -467,18 +467,18 @@ def _known(form: Any) -> list[float]:
 
 
 def _is_table(value: Any) -> bool:
-    """A table, column or index of pandas; nothing that groups or rolls over one."""
+    """Whether this is a pandas table, column or index, and no grouping or rolling view."""
     return type(value).__module__.startswith("pandas") and hasattr(value, "to_numpy")
 
 
 def _labels(value: Any) -> list[Any]:
-    """What a table is aligned by."""
+    """The labels by which a table is aligned."""
     axes = value.axes if _is_table(value) and hasattr(value, "axes") else []
     return [axis.to_numpy().tolist() for axis in axes]
 
 
 def spelled_out(value: Any, depth: int = 0) -> Spelled | None:
-    """The parts of a value, each to be compared; None if it is nothing that is looked into."""
+    """The parts of a value that are compared one by one; None for opaque values."""
     kind = type(value)
     if kind in _ATOMS or isinstance(value, np.generic):
         return (repr(value),)
@@ -502,7 +502,7 @@ def spelled_out(value: Any, depth: int = 0) -> Spelled | None:
 
 
 def _held(value: Any) -> Any:
-    """What a collection or a plain object holds; None of other objects."""
+    """The contents of a collection or plain object; None for other objects."""
     if isinstance(value, dict):
         return [*value.items()]
     if isinstance(value, (list, tuple, set, frozenset, range, deque)):
@@ -513,7 +513,7 @@ def _held(value: Any) -> Any:
 
 
 def meeting_place(one: Met, other_data: Met, other_noise: Met) -> Place | None:
-    """The first line where what moves with the data meets what moves with the noise.
+    """The first line where something that varies with data meets something that varies with noise.
 
     All three are of the same code: a run, its replay on other data, a run with other noise. Only
     what the three have in common is looked at.
@@ -538,7 +538,7 @@ def meeting_place(one: Met, other_data: Met, other_noise: Met) -> Place | None:
 
 
 def _is_mixed(one: Spelled, other_data: Any, other_noise: Any) -> bool:
-    """Whether one operand has numbers of the data beside noisy ones, or a text has both."""
+    """Whether one operand mixes numbers of the data with noisy ones, or a text has both."""
     if not len(one) == len(other_data) == len(other_noise):
         return False
     found = set()
@@ -552,7 +552,7 @@ def _is_mixed(one: Spelled, other_data: Any, other_noise: Any) -> bool:
 
 
 def decisions(other_data: Met, first: Met, *others: Met) -> Iterator[int]:
-    """Conditions on noisy numbers that are the same on other data; `others` have other noise."""
+    """Conditions on noisy numbers that other data do not change; `others` have other noise."""
     varying = set(first.noisy)
     for met in others:
         parts = [*first.numbers.items(), *first.spelled.items()]
@@ -565,7 +565,7 @@ def decisions(other_data: Met, first: Met, *others: Met) -> Iterator[int]:
 
 
 def side_by_side(one: Met, other_data: Met, other_noise: Met) -> Iterator[Place]:
-    """Lines where numbers that move with the data alone meet some that move with noise alone."""
+    """Lines where numbers that vary only with data meet numbers that vary only with noise."""
     moving: dict[tuple[int, int], set[tuple[bool, bool]]] = {}
     for operand, numbers in one.numbers.items():
         others = [met.numbers.get(operand) for met in (other_data, other_noise)]
@@ -578,7 +578,7 @@ def side_by_side(one: Met, other_data: Met, other_noise: Met) -> Iterator[Place]
 
 
 def _pairs(one: list[float], two: list[float]) -> Iterator[tuple[int, int, float, float]]:
-    """Elements that meet: those at the same place; of rows of different length, each with each."""
+    """Elements that meet: those at the same index; for rows of different length, all pairs."""
     if len(one) == len(two):
         yield from ((i, i, a, b) for i, (a, b) in enumerate(zip(one, two, strict=True)))
     else:
@@ -587,7 +587,7 @@ def _pairs(one: list[float], two: list[float]) -> Iterator[tuple[int, int, float
 
 @contextmanager
 def meetings(mechanism: Any, inverted: int | None = None) -> Iterator[Met]:
-    """The operands that met in the runs inside, by place and turn; a condition may be inverted."""
+    """The operands that met in the runs inside, by place and turn; conditions may be inverted."""
     exchanged = [(f, _telling(f)) for f in written_functions(mechanism)]
     met = Met(frozenset(f.__name__ for f, code in exchanged if code is not None))
     met.inverted = inverted

@@ -1,4 +1,4 @@
-"""What a mechanism keeps from call to call: attributes, globals, closures, and what these hold.
+"""State that a mechanism keeps between calls: attributes, globals, closures and their contents.
 
 Code that remembers may be a source of noise that no trace sees, as a generator that is written in
 Python is: so nothing is refuted for good whose memory changed while it was traced.
@@ -27,7 +27,7 @@ Path = tuple[Any, ...]
 
 
 class Memory:
-    """Whether what a mechanism holds has changed since this was made.
+    """Detects whether the state of a mechanism changed since this was created.
 
     Counts of calls, and lists and caches to which something was added, are no noise.
     """
@@ -56,14 +56,14 @@ class Memory:
 
 
 def _goes_on(before: Any, now: Any) -> bool:
-    """Whether two spellings are the same, or a count that went on."""
+    """Whether two texts are equal, or a counter went up."""
     if type(before) is int and type(now) is int:
         return 0 <= now - before <= _STEPS
     return bool(before == now)
 
 
 def _spelled(value: Any) -> Any:
-    """A value without its parts: a whole number as it is, else words."""
+    """A value without its parts: a whole number as it is, otherwise a description."""
     kind = type(value)
     if kind is int:
         return value
@@ -83,7 +83,7 @@ def _spelled(value: Any) -> Any:
 
 
 def _inside(value: Any) -> dict[Any, Any]:
-    """The parts of a value by name; of a container those that were there first."""
+    """The parts of a value by name; for a container, the items it had at first."""
     if isinstance(value, dict):
         return {repr(key): part for key, part in list(value.items())}
     if isinstance(value, _CONTAINERS):
@@ -92,7 +92,7 @@ def _inside(value: Any) -> dict[Any, Any]:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """What hangs on an object, a class, a generator or a method."""
+    """The attributes of an object, class, generator or method."""
     kind = type(value)
     if isinstance(value, types.GeneratorType):
         return {} if value.gi_frame is None else dict(value.gi_frame.f_locals)

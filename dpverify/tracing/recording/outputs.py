@@ -1,4 +1,4 @@
-"""Outputs of any shape as leaves: what an output consists of, and where two outputs differ.
+"""Outputs of any shape as leaves: their parts, and where two outputs differ.
 
 What anyone who holds an output can see, facts about it included; a whitelist: what is not known to
 be seen in full is said to be opaque.
@@ -54,7 +54,7 @@ _HEAP = 1 << 9  # set for classes that are made while Python runs
 
 @dataclass(slots=True)
 class Parts:
-    """The parts of a value by name, and facts about it; `opaque` if there may be more to it."""
+    """The named parts and facts of a value; `opaque` if it may hold more."""
 
     parts: list[tuple[Any, Any]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Parts:
 
 
 def text_of(value: Any) -> str | None:
-    """The value as text, if its class is one that is known to say everything about it so."""
+    """The value as text, if its class is known to show everything in it."""
     kind = type(value)
     if kind in _TEXTS or (isinstance(value, type) and _is_lasting(value)):
         return canonical(value)
@@ -74,7 +74,7 @@ def text_of(value: Any) -> str | None:
 
 
 def _is_lasting(kind: type) -> bool:
-    """Whether a class is the one of its name in a module: it was not made in a run, from data."""
+    """Whether a class is found under its name in a module, so that no run made it from data."""
     found: Any = sys.modules.get(kind.__module__)
     for name in kind.__qualname__.split("."):
         found = getattr(found, name, None)
@@ -82,7 +82,7 @@ def _is_lasting(kind: type) -> bool:
 
 
 def opened(value: Any) -> Parts:
-    """What stands in a value besides the items of a dict, a list or an array."""
+    """What a value holds besides the items of a dict, list or array."""
     kind = type(value)
     found = Parts(facts={"type": kind.__qualname__})
     if kind in {dict, list, tuple, set, frozenset, np.ndarray}:
@@ -111,7 +111,7 @@ def opened(value: Any) -> Parts:
 
 
 def _attributes(value: Any) -> list[tuple[str, Any]]:
-    """What hangs on an object: its dict, and the slots of all its classes."""
+    """The attributes of an object: its dict, and the slots of its classes."""
     found = {f".{name}": part for name, part in getattr(value, "__dict__", {}).items()}
     for cls in type(value).__mro__:
         slots = vars(cls).get("__slots__", ())
@@ -126,7 +126,7 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
 
 
 def _of_class(cls: type) -> Iterator[tuple[str, Any]]:
-    """What a class that was made in a run holds, and what its methods close over."""
+    """What a class made in a run holds, and what its methods close over."""
     for name, part in vars(cls).items():
         if name.startswith("__") or name in {"_abc_impl", *vars(cls).get("__slots__", ())}:
             continue
@@ -141,7 +141,7 @@ def _of_class(cls: type) -> Iterator[tuple[str, Any]]:
 
 
 def _is_foreign(kind: type) -> bool:
-    """Whether a class has a part that is not written in Python, and that is not known."""
+    """Whether a class has an unknown part that is not written in Python."""
     return any(
         not cls.__flags__ & _HEAP and cls not in _SEEN and not issubclass(cls, BaseException)
         for cls in kind.__mro__
@@ -153,7 +153,7 @@ def _is_pandas(value: Any) -> bool:
 
 
 def _tensor(value: Any, found: Parts) -> Parts:
-    """Tensors of torch, and those that wait for their noise."""
+    """Tensors of torch, plain and noisy."""
     if hasattr(value, "form"):
         found.facts |= {"type": "Tensor", "dtype": f"torch.{value.kind}"}
         found.parts += [("values", value.form), ("grad", None)]
@@ -206,7 +206,7 @@ Entered = dict[int, tuple[Any, int]]
 
 
 def forms_in(value: Any, depth: int = 0, entered: Entered | None = None) -> Iterator[Any]:
-    """Every form in an output, in order. What is met again, as in a ring, is not entered again."""
+    """Every form in an output, in order; shared or cyclic parts are entered only once."""
     if type(value) in _ATOMS or depth > _DEEPEST:
         return
     if is_noisy(value) or type(value) is NoisyMagnitude:
@@ -229,7 +229,7 @@ def forms_in(value: Any, depth: int = 0, entered: Entered | None = None) -> Iter
 
 
 def _items(value: Any) -> Any:
-    """What a container holds, in order; of a dict its keys first."""
+    """The items of a container in order; for a dict, its keys first."""
     if isinstance(value, dict):
         return (*value, *value.values())
     if isinstance(value, np.ndarray):
@@ -238,7 +238,7 @@ def _items(value: Any) -> Any:
 
 
 def settle(output: Any, place: Place) -> dict[int, Any]:
-    """Realize every form of an output at once; what each became, by identity.
+    """Make every form of an output plain at once; return what each became, by identity.
 
     At once, so that sums that share noise are judged by their joint law.
     """
@@ -268,7 +268,7 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
 
 
 def _in_turn(forms: list[Any]) -> list[Any] | None:
-    """An order in which every sum has one draw besides those before it, as running totals have.
+    """An order in which every sum has one new draw, as running totals have.
 
     Then their joint law is that of one after the other, and no table of all of them is needed.
     """
@@ -287,7 +287,7 @@ def _in_turn(forms: list[Any]) -> list[Any] | None:
 
 
 def _one_more(whole: Any, draws: set[int], sums: set[int]) -> int | None:
-    """The one draw of a sum that is not told yet; None if there is none, or another one."""
+    """The one new draw of a sum; None if it has none or several."""
     if type(whole) is Addition:  # the last sum and one draw more: the common case
         last, one = whole.one.idx, whole.two.idx
         if type(one) is int and one not in draws and id(last) in sums:
@@ -345,7 +345,7 @@ def _flat(form: Any) -> NoisyArray:
 
 
 def leaves_of(output: Any, settled: dict[int, Any]) -> Leaves:
-    """The parts of an output by path. The order of keys is a part of it, that of a set is not."""
+    """The parts of an output by path; the order counts for dicts but not for sets."""
     found: Leaves = {}
     _Walk(settled, found).enter(output, ())
     return found
@@ -353,7 +353,7 @@ def leaves_of(output: Any, settled: dict[int, Any]) -> Leaves:
 
 @dataclass(slots=True)
 class _Walk:
-    """A walk through an output; `above` are the values that it stands in, by identity."""
+    """Walks through an output; `above` holds the enclosing values, by identity."""
 
     settled: dict[int, Any]
     found: Leaves
@@ -391,7 +391,7 @@ class _Walk:
             self.enter(part, (*path, name))
 
     def _items(self, value: Any, path: tuple[Any, ...]) -> None:  # one case a kind
-        """What a value holds as a number, a text or a container."""
+        """The contents of a value, as a number, text or container."""
         settled, found = self.settled, self.found
         if isinstance(value, dict):
             keys = [settled.get(id(key), key) for key in value]
@@ -422,7 +422,7 @@ _PLAIN: tuple[Any, ...] = (float, int, str, bytes)
 
 
 def same_leaf(one: Any, two: Any) -> bool:
-    """Whether two leaves are the same up to the rounding of floats."""
+    """Whether two leaves are equal up to the rounding of floats."""
     if isinstance(one, np.ndarray) or isinstance(two, np.ndarray):
         a, b = np.asarray(one), np.asarray(two)
         if not _are_alike(a, b):
@@ -442,13 +442,13 @@ def same_leaf(one: Any, two: Any) -> bool:
 
 
 def _are_alike(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays can be compared element by element: numbers, or of the same dtype."""
+    """Whether two arrays can be compared by element: numbers, or of one dtype."""
     numbers = one.dtype.kind in _NUMBERS and two.dtype.kind in _NUMBERS
     return one.shape == two.shape and (numbers or one.dtype == two.dtype)
 
 
 def differing(one: Leaves, two: Leaves) -> list[tuple[Any, ...]]:
-    """Paths at which two outputs differ."""
+    """The paths at which two outputs differ."""
     paths = list(dict.fromkeys([*one, *two]))
     return [p for p in paths if p not in one or p not in two or not same_leaf(one[p], two[p])]
 
@@ -470,7 +470,7 @@ def differing_parts(one: Leaves, two: Leaves) -> list[Part]:
 
 
 def part_of(leaves: Leaves, part: Part) -> Any:
-    """What stands at a part of an output; None if there is nothing."""
+    """The part of an output at a path; None if it does not exist."""
     path, flat = part
     leaf = leaves.get(path)
     if flat is None or not isinstance(leaf, np.ndarray) or flat >= leaf.size:
@@ -503,6 +503,6 @@ def is_moderate(number: float) -> bool:
 
 
 def shown(leaves: Leaves, path: tuple[Any, ...]) -> str:
-    """A leaf in a few characters."""
+    """A leaf in a few characters, for messages."""
     text = canonical(leaves[path]) if path in leaves else "nothing"
     return text if len(text) <= 40 else text[:37] + "…"

@@ -1,4 +1,4 @@
-"""Numbers of a replay: the noise that the neighbor needs to release the same."""
+"""Find the noise with which the neighbor releases the same numbers as the recording."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -31,7 +31,7 @@ from dpverify.tracing.recording.sums import SumReplay
 
 
 class Pinning(SumReplay):
-    """A run whose released numbers are those of a recording: its noise is what that takes."""
+    """A run whose released numbers are those of a recording; its noise is solved for."""
 
     def realize(  # noqa: PLR0913  # the parts of a form
         self,
@@ -77,7 +77,7 @@ class Pinning(SumReplay):
         coef: Any,
         touches: tuple[Touch, ...],
     ) -> bool:
-        """A fresh array of noise of one law on the same factors: only what moved needs work."""
+        """A fresh array of noise of one law and one factor, where only shifts need work."""
         draws, known = self.draws, self.recording.draws
         mine, old = span(idx), span(event.idx)
         if type(mine) is not slice or type(old) is not slice or not np.all(event.fresh):
@@ -154,7 +154,7 @@ class Pinning(SumReplay):
         only: NDArray[np.bool_] | None = None,
         numbers: NDArray[np.intp] | None = None,
     ) -> None:
-        """Give every draw the value that makes offset + coef·z the recorded number.
+        """Solve for the draws that make offset + coef·z equal to the recorded number.
 
         `only` says for which elements; `numbers` are their places in the whole event, where the
         parts that are given are not all of it.
@@ -213,7 +213,7 @@ class Pinning(SumReplay):
         z_other: Floats,
         where: NDArray[np.bool_],
     ) -> None:
-        """Noise that was compared before data was added must stay on the same side of the cut."""
+        """Check that noise compared before data was added stays on the same side of the cut."""
         draws = self.draws
         if draws.low is None or draws.high is None:
             return
@@ -285,7 +285,7 @@ class Pinning(SumReplay):
         scales: Floats,
         idx: NDArray[np.intp],
     ) -> None:
-        """A draw that is known already hides nothing: what it is added to must be the same."""
+        """Check that a known draw, which hides nothing, is added to equal numbers on both sides."""
         if not np.any(where):
             return
         size = np.abs(values) + np.abs(now) + np.abs(spread(event.offset, values.shape))
@@ -299,7 +299,7 @@ class Pinning(SumReplay):
 
 
 def _distinct(idx: Any) -> bool:
-    """Whether no draw is used twice."""
+    """Whether no draw occurs twice."""
     flat = np.ravel(idx)
     if flat.size < 2 or np.all(flat[1:] > flat[:-1]):
         return True

@@ -1,4 +1,4 @@
-"""Which line of the user's code did it: file, line and source text."""
+"""The line of user code that is responsible: file, line and source text."""
 
 # ruff: noqa: ANN401  # mechanisms are whatever the user has
 
@@ -38,7 +38,7 @@ class Place:
 
     @property
     def source(self) -> str:
-        """The line as it is written, without indentation; empty where there is no file."""
+        """The source line without indentation; empty if there is no file."""
         return linecache.getline(self.filename, self.line).strip()
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Place:
 
 
 class Located:
-    """Something that was found at a line of source code."""
+    """Something found at a line of source code."""
 
     __slots__ = ()
     place: Place
@@ -59,7 +59,7 @@ class Located:
 
     @property
     def source(self) -> str:
-        """The line as it is written."""
+        """The source line."""
         return self.place.source
 
 
@@ -91,14 +91,14 @@ _STAND_INS = {str(path) for path in Path(OWN, "noise").glob("*.py")}
 
 
 def here(depth: int = 2) -> Place:
-    """The line of the caller's caller that lies outside of this package and of noise libraries."""
+    """The caller's line outside this package and the noise libraries."""
     caller = sys._getframe(depth)  # noqa: SLF001  # the only way to see a caller
     found = CALLERS.get((id(caller.f_code), caller.f_lasti))
     return _line_outside(caller) if found is None else found[1]
 
 
 def _line_outside(caller: FrameType) -> Place:
-    """The first line outside, from a frame on; what is found is kept."""
+    """The first line outside, starting from a frame; results are cached."""
     code = caller.f_code
     while code.co_filename in _STAND_INS and caller.f_back is not None:
         caller = caller.f_back
@@ -129,7 +129,7 @@ def _line_outside(caller: FrameType) -> Place:
 
 
 def written_function(mechanism: object) -> Any:
-    """The function behind a partial, a wrapper, a method, or an object that can be called."""
+    """The function behind a partial, wrapper, method or callable object."""
     found: Any = getattr(mechanism, "func", mechanism)
     found = getattr(found, "__wrapped__", found)
     if not hasattr(found, "__code__") and not hasattr(found, "__func__"):
@@ -139,7 +139,7 @@ def written_function(mechanism: object) -> Any:
 
 
 def definition(mechanism: object) -> Place:
-    """Where a callable is written down, as far as that can be found."""
+    """Where a callable is defined, if that can be found."""
     code = getattr(written_function(mechanism), "__code__", None)
     if code is None:
         return NOWHERE

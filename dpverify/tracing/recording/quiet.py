@@ -1,4 +1,4 @@
-"""What a trace keeps quiet: floating-point errors of its own arithmetic, and the collector.
+"""Silence in a trace: no floating-point warnings of its own, and rare garbage collection.
 
 What is infinite or no number is compared like any other value, so numpy's warnings are off while a
 trace computes. But code may catch them, or have them raised; so it runs under the settings under
@@ -33,7 +33,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def rarely_collected() -> Iterator[None]:
-    """Rare collections of garbage: a run makes many small things, and keeps them to its end."""
+    """Make garbage collection rare, as a run keeps many small objects until its end."""
     usual = gc.get_threshold()
     rare = (max(usual[0], _OFTEN) if usual[0] else 0, *usual[1:])
     gc.set_threshold(*rare)
@@ -46,7 +46,7 @@ def rarely_collected() -> Iterator[None]:
 
 @contextmanager
 def as_called(*, chosen: bool = False) -> Iterator[None]:
-    """Floating-point errors as the caller of the trace has set them.
+    """Restore the floating-point error settings of the caller of the trace.
 
     Noise that is `chosen` far out makes floats overflow, as they hardly ever do: that is no error.
     A warning that would be printed is dropped. One that is raised or caught is, as ever.

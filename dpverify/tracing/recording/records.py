@@ -1,4 +1,4 @@
-"""How many records two datasets differ by, and which is the first one."""
+"""How many records two datasets differ by, and the first that differs."""
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
@@ -13,7 +13,7 @@ from dpverify.neighbors import Relation
 
 
 def first_difference(left: Any, right: Any) -> int | None:
-    """The number of the first record that differs; None where data have no records, or agree."""
+    """The index of the first differing record; None if there are no records or no difference."""
     one, two = _rows(left), _rows(right)
     if one is None or two is None or one == two:
         return None
@@ -22,7 +22,7 @@ def first_difference(left: Any, right: Any) -> int | None:
 
 
 def records_apart(left: Any, right: Any, relation: Relation) -> int | None:
-    """In how many steps of the relation one dataset becomes the other; None if in none.
+    """The steps of the relation from one dataset to the other; None if no steps lead there.
 
     The order of records does not count.
 
@@ -41,7 +41,7 @@ def records_apart(left: Any, right: Any, relation: Relation) -> int | None:
 
 
 def numbers_apart(left: Any, right: Any) -> list[float]:
-    """The numbers that only one of two datasets has, or has more often.
+    """The numbers that only one dataset has, or has more often.
 
     >>> numbers_apart([1, 2, 5], [1, 2, 7])
     [5.0, 7.0]
@@ -61,7 +61,7 @@ def _numbers(data: Any) -> list[float]:
 
 
 def _rows(data: Any) -> list[Any] | None:
-    """The records of a dataset, as values that can be compared; features and labels together."""
+    """The records of a dataset as comparable values, with features and labels together."""
     if isinstance(data, tuple) and data and all(np.ndim(part) for part in map(_array, data)):
         parts = [_rows(_array(part)) for part in data]
         if len({len(part) for part in parts if part is not None}) == 1:

@@ -1,4 +1,4 @@
-"""The replay: the same run on the neighbor, with every noisy value frozen to what was released."""
+"""The replay: the same run on the neighbor, with every released value kept as recorded."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
@@ -29,17 +29,17 @@ _RAISED = frozenset({"greater", "greater_equal"})  # true where a number is abov
 
 
 def _outcome(op: str, *, raised: bool) -> bool:
-    """How a number compares with 0, of which it is known whether it is above."""
+    """The comparison with 0 of a number for which it is known whether it is above."""
     return raised == (op in _RAISED)
 
 
 def _outcomes(op: str, raised: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The same of a row; the other side may have compared the other way around."""
+    """The same for a row; the other side may have compared the other way around."""
     return raised if op in _RAISED else ~raised
 
 
 def _partners(v: Floats, w: Floats, sooner: int = 0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Which elements of two rows of different length are each other's partners.
+    """Which elements of two rows of different length correspond to each other.
 
     Equal ones from the start and from the end, and then as many in between as both have. Where
     equal elements follow each other, those from the end begin `sooner`.
@@ -68,7 +68,7 @@ def _chosen(event: Bits, which: Any, shape: tuple[int, ...]) -> Bits:
 
 
 class Replaying(Pinning):
-    """A run whose releases are those of a recording; what that takes is noted.
+    """A run that releases the same as a recording, and notes what that takes.
 
     Draws are not matched one by one: how often a generator is called is not to be seen in any
     output. Releases are matched in order, and each must use noise of the same law.
@@ -132,7 +132,7 @@ class Replaying(Pinning):
         touches: tuple[Touch, ...],
         place: Place,
     ) -> None:
-        """Comparisons that both sides make, in one row on either side."""
+        """Comparisons made by both sides, in one row on either side."""
         draws, known = self.draws, self.recording.draws
         (w, d), (v, c), old = other, (part.offset, part.coef), part.idx
         if not np.array_equal(draws.law[mine], known.law[old]):
@@ -147,7 +147,7 @@ class Replaying(Pinning):
         self._coins(part, other, mine, raised, ~exposed)
 
     def _repeats(self, event: Bits, offset: float, idx: int, coef: float) -> bool:
-        """One comparison that is the same on both sides: the common case, in plain Python."""
+        """A single comparison that is equal on both sides: the common case, in plain Python."""
         draws = self.draws
         same = offset == event.offset and coef == event.coef and not draws.used.item(idx)
         if not same or (self.at - 1) in self.flips:
@@ -272,7 +272,7 @@ class Replaying(Pinning):
         return event.outcome
 
     def _swapped(self, event: Pick, key: tuple[Any, ...], left: Floats, right: Floats) -> int:
-        """The other one of two outcomes on the right, whichever it was on the left."""
+        """The other of two outcomes on the right, whichever occurred on the left."""
         outcome = int(event.outcome)
         self.differences.append(
             Odds(self.at - 1, event.place, str(key[0]), left, right[::-1], outcome)
@@ -287,7 +287,7 @@ class Replaying(Pinning):
         right: Floats,
         step: int,
     ) -> int:
-        """Another outcome on the right, `step` further, where that keeps the output the same.
+        """Another outcome on the right, `step` further, if that keeps the output equal.
 
         Outcomes that have no partner on the other side are told by a place of their own.
         """

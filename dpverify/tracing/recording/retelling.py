@@ -1,4 +1,4 @@
-"""Repeats a run with its noise as plain numbers: what the code does when it is not traced.
+"""Repeat a run with its noise as plain numbers, as the code behaves when not traced.
 
 A form passes for a number as well as it can. Where code tells the two apart, as by an exception
 that only a form raises and the code then catches, the recorded run is not the run that a user has,
@@ -30,7 +30,7 @@ _OBJECTS = repr(np.dtype(object))
 
 
 class Retelling(Recording):
-    """Hands out the draws, picks and calls of a recording, in their order, and notes nothing."""
+    """Returns the draws, picks and calls of a recording in order, and records nothing."""
 
     plainly = True
 
@@ -88,7 +88,7 @@ class Retelling(Recording):
 
 
 def same_but_for_rounding(one: Leaves, two: Leaves, *, coarse: bool) -> bool:
-    """Whether two outputs are one output, computed in another order."""
+    """Whether two outputs are the same, up to the order of floating-point operations."""
     one, two = _but_for_form(one), _but_for_form(two)
     if one.keys() != two.keys():
         return False
@@ -100,7 +100,7 @@ def same_but_for_rounding(one: Leaves, two: Leaves, *, coarse: bool) -> bool:
 
 
 def _but_for_form(leaves: Leaves) -> Leaves:
-    """Leaves without what followed noise makes of them: rows of objects, and arrays of no axis."""
+    """Leaves without traces of noisy values: rows of objects, and arrays without axes."""
     kept = {p: x for p, x in leaves.items() if not p or p[-1] not in _FACTS}
     kept = {p: x for p, x in kept.items() if not p or p[-1] != "shape" or x != ()}
     for path, leaf in leaves.items():

@@ -1,4 +1,4 @@
-"""One run of a mechanism under a journal: recorded on one dataset, replayed on the other."""
+"""One run of a mechanism with a journal: recorded on one dataset, replayed on the other."""
 
 # ruff: noqa: ANN401  # data and outputs are whatever a mechanism takes and returns
 
@@ -29,7 +29,7 @@ _MOST_CAUSES = 5
 
 @dataclass(frozen=True, slots=True)
 class SeenError:
-    """An exception that came to a line of the code."""
+    """An exception that reached a line of the code."""
 
     place: Place
     kind: str
@@ -38,7 +38,7 @@ class SeenError:
 
 @dataclass(slots=True)
 class TracedRun:
-    """What came of one run. `raised` is the exception that it ended with, as an output."""
+    """The result of one run; `raised` is the exception that it ended with, as an output."""
 
     journal: Any
     leaves: Leaves
@@ -50,7 +50,7 @@ class TracedRun:
 
 
 def callable_of(mechanism: Any) -> Callable[[Any, Any], Any]:
-    """The mechanism as a function of data and generator; one draw of a vectorized one."""
+    """The mechanism as a function of data and generator; vectorized ones draw once."""
     if callable(getattr(mechanism, "sample", None)):
         return lambda data, rng: mechanism.sample(data, 1, rng=rng)[0]
     if callable(mechanism):
@@ -61,7 +61,7 @@ def callable_of(mechanism: Any) -> Callable[[Any, Any], Any]:
 
 
 def run(mechanism: Any, data: Any, journal: TraceJournal) -> TracedRun:
-    """Call the mechanism once, on a copy of the data, with all its noise in the journal."""
+    """Call the mechanism once on a copy of the data, with its noise in the journal."""
     call, copy = callable_of(mechanism), copier(data)
     start = definition(mechanism)
     result = TracedRun(journal, {}, start)
@@ -92,7 +92,7 @@ def run(mechanism: Any, data: Any, journal: TraceJournal) -> TracedRun:
 
 
 def _told(error: BaseException, depth: int = 0) -> dict[str, Any]:
-    """What an exception tells besides its text: notes, attributes, and what it came from."""
+    """What an exception holds besides its text: notes, attributes and causes."""
     context = None if error.__suppress_context__ else error.__context__
     cause = error.__cause__ or context
     found = dict(vars(error))
@@ -102,7 +102,7 @@ def _told(error: BaseException, depth: int = 0) -> dict[str, Any]:
 
 
 def _raised_at(traceback: TracebackType | None) -> Place | None:
-    """The deepest line of user code that an exception passed through."""
+    """The innermost line of user code that an exception passed through."""
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -113,7 +113,7 @@ def _raised_at(traceback: TracebackType | None) -> Place | None:
 
 
 def _is_ours(traceback: TracebackType | None) -> bool:
-    """Whether an exception came out of the tracer's code, or out of numpy's that it called."""
+    """Whether an exception came from the tracer, or from numpy code that the tracer called."""
     ours = False
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
@@ -130,17 +130,17 @@ def record(
     eager: int = 0,
     opened: frozenset[int] = frozenset(),
 ) -> TracedRun:
-    """The run that a replay will follow."""
+    """Record the run that a replay will follow."""
     return run(mechanism, data, Recording(script.again(), eager=eager, opened=opened))
 
 
 def retell(mechanism: Any, data: Any, recorded: TracedRun) -> TracedRun:
-    """The recorded run once more, with its noise as plain numbers."""
+    """Repeat the recorded run with its noise as plain numbers."""
     return run(mechanism, data, Retelling(recorded.journal))
 
 
 def runs_plainly(mechanism: Any, data: Any, seed: int) -> str:
-    """What a call without any tracing raises; empty if it returns."""
+    """What a call without tracing raises; empty if it returns."""
     try:
         with as_called():
             callable_of(mechanism)(copier(data)(), np.random.default_rng(seed))
@@ -168,7 +168,7 @@ def replay(  # noqa: PLR0913  # which run, and how it may differ
     skips: frozenset[int] = frozenset(),
     extras: tuple[int, ...] = (),
 ) -> Twin:
-    """The same run on other data; what differs although every released value is the same.
+    """Replay the run on other data, and note the differences at equal released values.
 
     `flips` are coins that fall the other way here; `skips` and `extras` comparisons that only the
     recording makes, and before which of its events this side makes one alone.

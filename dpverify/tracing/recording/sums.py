@@ -1,4 +1,4 @@
-"""Released numbers that add up several draws: the neighbor's noise is an alignment of theirs.
+"""Released sums of several draws: find the shifts of the draws that cost least.
 
 The released numbers are r = v + A·z on the left. On the right the same numbers need A·z′ = r − v′,
 so z′ = z + d with A·d = v − v′. Any such d gives a bound: knowing all of z + d, not only A·(z + d),
@@ -43,7 +43,7 @@ _EXPONENTIAL_TAILS = ("laplace", "exponential", "geometric", "logistic")
 
 
 class Alignment(NamedTuple):
-    """The steps of the draws, and whether they give the exact divergence.
+    """The shifts of the draws, and whether they give the exact divergence.
 
     `cost` is the largest loss in either direction, for laws with exponential tails; ∞ where one of
     the directions has no alignment: a law with a least value cannot be shifted downwards.
@@ -55,7 +55,7 @@ class Alignment(NamedTuple):
 
 
 def align(matrix: Floats, gap: Floats, laws: list[TracedLaw]) -> Alignment | None:
-    """The d of least cost with matrix·d = gap; None if there is none at all.
+    """The d of least cost with matrix·d = gap; None if there is none.
 
     `laws` are those of the columns; a law that grows only takes d ≥ 0, for the gap and for its
     reverse, each with an alignment of its own.
@@ -85,7 +85,7 @@ def align(matrix: Floats, gap: Floats, laws: list[TracedLaw]) -> Alignment | Non
 
 
 def _cost(step: Floats, laws: list[TracedLaw]) -> float:
-    """Σ rate·|d| where every law that moves has exponential tails, rounded up; else ∞."""
+    """Σ rate·|d| if all shifted laws have exponential tails, rounded up; else ∞."""
     total = 0.0
     for d, law in zip(step.tolist(), laws, strict=True):
         if d and law.name not in _EXPONENTIAL_TAILS:
@@ -97,7 +97,7 @@ def _cost(step: Floats, laws: list[TracedLaw]) -> float:
 
 
 def _shortest(matrix: Floats, gap: Floats) -> Floats | None:
-    """The solution of least length; by the small system A·Aᵀ where that is well behaved."""
+    """The solution of least length, by the small system A·Aᵀ if it is well conditioned."""
     matrix, gap = _balanced(matrix, gap)
     if matrix.shape[0] < matrix.shape[1]:
         try:
@@ -112,13 +112,13 @@ def _shortest(matrix: Floats, gap: Floats) -> Floats | None:
 
 
 def _swallows(matrix: Floats, gap: Floats, size: float) -> bool:
-    """Whether numbers of this size hide, by rounding, some of the noise of every gap."""
+    """Whether rounding at this size hides some of the noise in every gap."""
     noise = np.abs(matrix).sum(axis=1)[gap != 0.0]
     return bool(np.all(noise > 0.0) and np.any(ROUNDING * size > LITTLE * noise))
 
 
 def _solves(matrix: Floats, found: Floats, gap: Floats) -> bool:
-    """Whether every number comes out, each within a rounding of its own size."""
+    """Whether every equation holds, each up to rounding at its size."""
     rows, steps = np.abs(matrix), np.abs(found)
     error = np.abs(matrix @ found - gap)
     rounding = _ROUNDED * rows.max(axis=1, initial=0.0) * steps.max(initial=0.0)
@@ -126,14 +126,14 @@ def _solves(matrix: Floats, found: Floats, gap: Floats) -> bool:
 
 
 def _balanced(matrix: Floats, gap: Floats) -> tuple[Floats, Floats]:
-    """The same equations, the largest coefficient of each 1: small units count as much."""
+    """The same equations with largest coefficient 1 each, so that small units count as much."""
     size = np.abs(matrix).max(axis=1, initial=0.0)
     size = np.where(size > 0.0, size, 1.0)
     return matrix / size[:, None], gap / size
 
 
 def _cheapest(matrix: Floats, gap: Floats, laws: list[TracedLaw]) -> Floats | None:
-    """Least Σ rate_i·|d_i|: d = p − q with p, q ≥ 0, and q = 0 where the law grows only."""
+    """The least Σ rate_i·|d_i|, with d = p − q, p, q ≥ 0, and q = 0 for one-sided laws."""
     matrix, gap = _balanced(matrix, gap)
     rates = np.array([law.rate for law in laws])
     one_sided = np.array([law.grows_only for law in laws])
@@ -159,7 +159,7 @@ def _cheapest(matrix: Floats, gap: Floats, laws: list[TracedLaw]) -> Floats | No
 
 
 class _Sum(NamedTuple):
-    """Numbers matrix·z by draw, what they lack on the right, and which draws are known already."""
+    """Numbers matrix·z by draw, their gaps on the right, and which draws are known."""
 
     matrix: Floats
     gap: Floats
@@ -170,7 +170,7 @@ class _Sum(NamedTuple):
 
 
 class SumReplay(Following):
-    """A replay of sums of draws."""
+    """A replay that can handle sums of draws."""
 
     @np.errstate(all="ignore")
     def _pin_many(
@@ -181,7 +181,7 @@ class SumReplay(Following):
         coef: Any,
         touches: tuple[Touch, ...],
     ) -> None:
-        """Numbers that add up several draws, or use one more than once."""
+        """Handle numbers that add up several draws, or use one more than once."""
         draws, known = self.draws, self.recording.draws
         size = np.size(event.values)
         v, w = (spread(x, np.shape(event.values)).reshape(-1) for x in (event.offset, offset))
@@ -227,7 +227,7 @@ class SumReplay(Following):
             self._aligned(event, touches, _Sum(matrix, gap, names, twins, bound, largest))
 
     def _aligned(self, event: Value, touches: tuple[Touch, ...], added: _Sum) -> None:
-        """The noise that makes up for the gap, of draws that nothing is known of."""
+        """Shifts that make up for the gap, for draws of which nothing is known."""
         draws, known = self.draws, self.recording.draws
         matrix, gap, names, twins, bound, size = added
         free = np.flatnonzero(~bound & ~self._cut_off(names))
@@ -265,7 +265,7 @@ class SumReplay(Following):
         self._spread(event, touches, free, found.step, names, twins, exact=exact)
 
     def _check_turned(self, event: Any, touches: tuple[Touch, ...], idx: NDArray[np.intp]) -> None:
-        """Noise that is released as it is must lie where its coin fell on this side.
+        """Check that released noise lies where its earlier comparison fell on this side.
 
         It does wherever the coin fell alike on both sides. Where it was turned it does not: the
         number tells which way the coin fell.
@@ -278,7 +278,7 @@ class SumReplay(Following):
             self.puzzle(line_of(event, touches), "noise is released that was compared before")
 
     def _cut_off(self, names: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Draws that comparisons left between two ends: a shift of them may leave these."""
+        """Draws restricted by comparisons to a window, which a shift may leave."""
         draws = self.draws
         if draws.low is None or draws.high is None:
             return np.zeros(len(names), dtype=np.bool_)
@@ -304,7 +304,7 @@ class SumReplay(Following):
     def _no_second_use(
         self, event: Any, touches: tuple[Touch, ...], names: NDArray[np.intp], matrix: Floats
     ) -> None:
-        """Draws that were aligned one way for each direction cannot be used in another sum."""
+        """Refuse a second use of draws that were shifted differently for each direction."""
         if not self.one_way or self.one_way.isdisjoint(names.tolist()):
             return
         for row in matrix:
@@ -314,7 +314,7 @@ class SumReplay(Following):
                 self.puzzle(line_of(event, touches), what)
 
     def _one_sided(self, event: Value, touches: tuple[Touch, ...], cost: float) -> None:
-        """Noise with a least value: each direction has an alignment, the dearer one is charged."""
+        """For one-sided noise each direction has its own shift; the costlier one is charged."""
         self.differences.append(
             Paid(
                 self.at - 1,
@@ -331,7 +331,7 @@ class SumReplay(Following):
     def _two_sided(
         self, event: Value, touches: tuple[Touch, ...], gap: Floats, factor: Floats, law: TracedLaw
     ) -> None:
-        """x − y for two draws of a one-sided law is noise on both sides, of one scale."""
+        """x − y for two draws of a one-sided law is two-sided noise of one scale."""
         two = LAPLACE if law.name == "exponential" else TracedLaw("discrete laplace", law.parameter)
         moved = np.flatnonzero(gap)
         values = np.ravel(event.values)[moved]
@@ -392,7 +392,7 @@ class SumReplay(Following):
 
 
 def _row(names: NDArray[np.intp], row: Floats) -> tuple[tuple[int, float], ...]:
-    """A sum of draws up to a factor."""
+    """A sum of draws up to a factor, as a key."""
     used = np.flatnonzero(row)
     if not used.size:
         return ()
@@ -401,7 +401,7 @@ def _row(names: NDArray[np.intp], row: Floats) -> tuple[tuple[int, float], ...]:
 
 
 def _differences(matrix: Floats, laws: list[TracedLaw]) -> Floats | None:
-    """The factors c of c·(x − y), one an element, if every element is such a difference.
+    """The factors c if every element is c·(x − y), else None.
 
     Exponential draws give Laplace noise; geometric ones give the law ∝ (1−p)^|k|, under which a
     shift by s loses up to |s|·ln(1/(1−p)).
@@ -416,7 +416,7 @@ def _differences(matrix: Floats, laws: list[TracedLaw]) -> Floats | None:
 
 
 def _table(idx: Any, coef: Any, size: int) -> tuple[NDArray[np.intp], Floats]:
-    """Draws and factors with one row an element."""
+    """Draws and factors with one row per element."""
     draws = np.asarray(idx)
     factors = np.broadcast_to(np.asarray(coef, dtype=np.float64), draws.shape)
     return draws.reshape(size, -1), factors.reshape(size, -1)
