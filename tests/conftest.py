@@ -28,6 +28,13 @@ settings.load_profile("steady")
 os.environ.pop("COLUMNS", None)  # readline sets it for the workers of a parallel run
 
 
+def examples(*, quick: int, fresh: int = 100) -> int:
+    """How many examples of an expensive law: few in `make test`, else so many of a hundred."""
+    if settings.get_current_profile_name() == "steady":
+        return quick
+    return max(1, settings().max_examples * fresh // 100)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Keep constants of loaded modules out of examples that are to be the same every time."""
     if config.getoption("--hypothesis-profile") in {None, "steady"}:

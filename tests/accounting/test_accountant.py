@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import dpverify as dpv
 from tests.accounting.truth import gaussian_delta
+from tests.conftest import examples
 
 ADD = dpv.Relation.ADD_REMOVE
 
@@ -65,7 +66,7 @@ def test_which_rules_apply(parts: list[tuple[object, int]], names: set[str]) -> 
 
 
 @given(st.floats(0.01, 1.0), st.integers(1, 300), st.sampled_from([1e-3, 1e-7]))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(quick=4, fresh=10), deadline=None)
 def test_no_rule_is_below_the_exact_answer(own: float, times: int, delta: float) -> None:
     accountant = spent((dpv.PureDP(epsilon=own), times))
     exact = accountant.epsilon(delta)
@@ -75,7 +76,7 @@ def test_no_rule_is_below_the_exact_answer(own: float, times: int, delta: float)
 
 
 @given(st.floats(0.3, 30.0), st.integers(1, 200), st.floats(0.0, 6.0))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(quick=6, fresh=15), deadline=None)
 def test_no_rule_is_below_the_exact_delta(sigma: float, times: int, epsilon: float) -> None:
     accountant = spent((dpv.Gaussian(sigma=sigma), times))
     exact = accountant.delta(epsilon)

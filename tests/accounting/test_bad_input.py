@@ -71,7 +71,7 @@ def test_very_many_runs_of_an_equal_part_end() -> None:
     assert mean + 4.7 * spread < found.lower <= found.upper < mean + 5.3 * spread
 
 
-@pytest.mark.parametrize("sigma", [0.02, 0.5, 8.0])
+@pytest.mark.parametrize("sigma", [0.02, pytest.param(0.5, marks=pytest.mark.slow), 8.0])
 def test_batches_without_replacement_are_compared_and_mixed(sigma: float) -> None:
     spent = run(batch(sigma), times=100, relation=REPLACE_ONE)
     with no_games():  # they have their own tests
@@ -83,7 +83,7 @@ def test_batches_without_replacement_are_compared_and_mixed(sigma: float) -> Non
     assert math.isfinite(mixed.upper)
 
 
-@pytest.mark.parametrize("order", [2.0, 2.5, 5.0, 12.0])
+@pytest.mark.parametrize("order", [2.0, 2.5, 5.0, pytest.param(12.0, marks=pytest.mark.slow)])
 def test_the_closed_form_bounds_the_integral(order: float) -> None:
     pair = WithoutReplacementPair(GaussianPair(Fraction(36)), 0.25)
     bound = renyi_divergence(Part(pair, 1, "batch"), order)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import dpverify as dpv
 from dpverify.accounting.adaptive.batches import no_games
 from dpverify.accounting.parts import Composable
+from tests.conftest import examples
 
 ADD = dpv.Relation.ADD_REMOVE
 
@@ -41,7 +42,7 @@ def test_laplace_pure_budget_is_the_textbook() -> None:
     st.integers(1, 500),
     st.booleans(),
 )
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(quick=3, fresh=6), deadline=None)
 def test_meets_the_budget_and_a_thousandth_less_does_not(
     epsilon: float,
     delta: float,

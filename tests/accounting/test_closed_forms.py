@@ -29,6 +29,7 @@ from dpverify.guarantees import (
 )
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LeakyResponsePair
+from tests.conftest import examples
 
 LN3 = math.log(3)
 
@@ -157,7 +158,7 @@ def test_zcdp_beats_the_shortcut_and_covers_the_gaussian() -> None:
 
 
 @given(st.floats(1e-5, 30.0), st.sampled_from([1e-2, 1e-6, 1e-15, 1e-100]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(quick=8, fresh=20), deadline=None)
 def test_zcdp_covers_every_gaussian_and_every_pure_mechanism(rho: float, delta: float) -> None:
     found = zcdp_epsilon(rho, delta)
     assert GaussianPair(2 * Fraction(rho)).epsilon(delta) <= found
@@ -176,7 +177,7 @@ def test_zcdp_adds_up_and_refuses_what_has_no_rho() -> None:
 
 
 @given(st.floats(0.01, 2.0), st.integers(1, 200), st.sampled_from([1e-4, 1e-9]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(quick=6, fresh=15), deadline=None)
 def test_rdp_covers_the_optimal_composition(own: float, times: int, delta: float) -> None:
     found = RenyiComposition(parts_of((PureDP(epsilon=own), times))).epsilon(delta)
     assert OptimalComposition(ApproxDP(epsilon=own), times).epsilon(delta).lower <= found
@@ -236,7 +237,7 @@ def test_gdp_adds_squares_exactly(listed: list[tuple[float, int]]) -> None:
 
 
 @given(st.floats(1e-8, 600.0))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(quick=10, fresh=40), deadline=None)
 def test_pure_mu_against_mpmath_and_dominates(epsilon: float) -> None:
     mu = pure_mu(epsilon)
     with mp.workdps(700):

@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
 import dpverify as dpv
 from dpverify.accounting.parts import Composable
 from dpverify.arrays import Floats
+from tests.conftest import examples
 
 ADD = dpv.Relation.ADD_REMOVE
 Curve = Callable[[Floats], Floats]
@@ -119,6 +120,7 @@ masses = st.lists(st.integers(1, 9), min_size=2, max_size=4)
 
 
 @given(masses, masses)
+@settings(max_examples=examples(quick=8))
 def test_no_test_beats_the_summary_of_a_finite_pair(first: list[int], second: list[int]) -> None:
     size = min(len(first), len(second))
     left, right = ([Fraction(m, sum(each[:size])) for m in each[:size]] for each in (first, second))
@@ -152,6 +154,7 @@ def test_where_no_gaussian_curve_dominates() -> None:
 
 
 @given(st.floats(1e-5, 0.5), st.floats(1e-6, 0.4), st.floats(0.0, 1.0))
+@settings(max_examples=examples(quick=6))
 def test_no_pair_within_a_renyi_bound_beats_its_summary(
     event: float, rare: float, shift: float
 ) -> None:

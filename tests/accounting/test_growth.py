@@ -16,6 +16,7 @@ from dpverify.mechanisms import Gaussian, Laplace, Subsampled
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, Pair
 from dpverify.theorems import GAUSSIAN_COMPOSITION
+from tests.conftest import examples
 
 EMPTY = Accountant(relation=Relation.ADD_REMOVE)
 
@@ -103,7 +104,7 @@ def test_asked_after_each_part_is_as_asked_once(relation: Relation) -> None:
             assert agree(found, once.epsilon(1e-6, tolerance=5e-4))
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(quick=4, fresh=10))
 @given(
     st.lists(
         st.tuples(st.floats(0.5, 5.0), st.floats(1e-4, 0.5), st.integers(1, 40)),

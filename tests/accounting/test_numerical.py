@@ -18,6 +18,7 @@ from dpverify.accounting.rules.unequal import UnequalComposition
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair, LeakyResponsePair, Pair
 from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
+from tests.conftest import examples
 
 deltas = st.sampled_from([0.1, 1e-3, 1e-6, 1e-10, 1e-20, 1e-60, 1e-150])
 sigmas = st.floats(0.4, 30.0)
@@ -74,8 +75,9 @@ def test_unequal_responses(own: list[float], delta: float) -> None:
 bases = sigmas.map(gaussian) | sigmas.map(lambda s: LaplacePair(scale=s, sensitivity=1.0))
 
 
+@pytest.mark.slow
 @given(st.builds(SubsampledPair, bases, rates, st.sampled_from(Mixed)), deltas, st.floats(0.0, 5.0))
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=examples(quick=2, fresh=2), deadline=None)
 def test_one_subsampled_step(pair: SubsampledPair, delta: float, at: float) -> None:
     one = NumericalComposition(((pair, 1),))
     assert meet(one.epsilon(delta), pair.epsilon_bracket(delta))
@@ -117,6 +119,7 @@ def check_gaussian_with_responses(sigma: float, own: float, times: int, at: floa
     assert found.width <= 1e-3 * found.upper or found.upper <= 1e-300
 
 
+@pytest.mark.slow
 @given(st.floats(0.5, 5.0), rates, st.booleans(), st.floats(0.0, 2.0))
 @settings(max_examples=2, deadline=None)
 def test_two_subsampled_steps(sigma: float, rate: float, added: bool, at: float) -> None:  # noqa: FBT001
@@ -135,7 +138,7 @@ def test_two_subsampled_steps(sigma: float, rate: float, added: bool, at: float)
         return weight * profile(pair, at - loss)
 
     total = sum(
-        quad(integrand, low, low + 2, epsabs=0.0, epsrel=1e-11, limit=200)[0]
+        quad(integrand, low, low + 2, epsabs=0.0, epsrel=1e-9, limit=200)[0]
         for low in range(-14, 16, 2)
     )
     found = NumericalComposition(((pair, 2),)).delta(at)

@@ -14,6 +14,7 @@ from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import FinitePair
 from tests.accounting.truth import equal_leaky_delta
+from tests.conftest import examples
 
 LN3 = math.log(3)
 
@@ -72,6 +73,7 @@ def test_brackets_mpmath(own: float, leak: float, times: int, at: float) -> None
     st.integers(1, 3000),
     st.floats(1e-200, 0.99),
 )
+@settings(max_examples=examples(quick=10))
 def test_epsilon_inverts_delta(own: float, leak: float, times: int, delta: float) -> None:
     composition = OptimalComposition(ApproxDP(epsilon=own, delta=leak), times)
     found = composition.epsilon(delta)
@@ -85,7 +87,7 @@ def test_epsilon_inverts_delta(own: float, leak: float, times: int, delta: float
 
 
 @given(st.floats(1e-3, 1.0), st.integers(1, 400), st.sampled_from([1e-3, 1e-9, 1e-60]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(quick=10, fresh=40), deadline=None)
 def test_never_above_the_looser_rules(own: float, times: int, delta: float) -> None:
     part = ApproxDP(epsilon=own)
     best = OptimalComposition(part, times).epsilon(delta).lower
@@ -94,7 +96,7 @@ def test_never_above_the_looser_rules(own: float, times: int, delta: float) -> N
 
 
 @given(st.floats(1e-3, 2.0), st.integers(1, 300), st.floats(0.0, 10.0))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(quick=10, fresh=40), deadline=None)
 def test_monotone_in_every_parameter(own: float, times: int, at: float) -> None:
     here = OptimalComposition(ApproxDP(epsilon=own, delta=1e-9), times).delta(at)
     more = [

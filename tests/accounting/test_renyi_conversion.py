@@ -15,6 +15,7 @@ from dpverify.accounting.renyi_conversion import (
 )
 from dpverify.arrays import Floats
 from dpverify.pairs import GaussianPair, LaplacePair
+from tests.conftest import examples
 
 orders = st.floats(1.01, 200.0)
 divergences = st.floats(1e-4, 20.0)
@@ -57,7 +58,7 @@ def test_never_above_the_closed_form(order: float, divergence: float, delta: flo
 
 
 @given(orders, st.floats(0.01, 20.0), st.floats(1e-12, 0.5))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(quick=8, fresh=30), deadline=None)
 def test_the_largest_divergence_inverts_epsilon(order: float, epsilon: float, delta: float) -> None:
     largest = largest_divergence(order, epsilon, delta)
     assert renyi_epsilon(order, largest, delta) <= epsilon
@@ -73,7 +74,7 @@ def test_limits_of_the_largest_divergence(epsilon: float, delta: float, expected
 
 
 @given(orders, divergences, st.floats(1e-9, 0.5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(quick=15, fresh=40), deadline=None)
 def test_delta_inverts_epsilon(order: float, divergence: float, delta: float) -> None:
     epsilon = renyi_epsilon(order, divergence, delta)
     back = renyi_delta(order, divergence, epsilon)
@@ -83,7 +84,7 @@ def test_delta_inverts_epsilon(order: float, divergence: float, delta: float) ->
 
 
 @given(st.floats(1.5, 100.0), st.floats(0.05, 3.0), st.sampled_from([1e-3, 1e-6, 1e-12]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(quick=10, fresh=40), deadline=None)
 def test_never_below_a_true_epsilon(order: float, mu: float, delta: float) -> None:
     """Whatever mechanism has the divergence, its exact ε must not exceed what is implied."""
     for pair in (

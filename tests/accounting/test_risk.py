@@ -5,11 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
 import dpverify as dpv
+from tests.conftest import examples
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 
@@ -76,6 +77,7 @@ def test_both_directions_of_a_finite_pair(masses: list[int], alarm: Fraction) ->
 
 
 @given(st.floats(0.05, 3.0), st.floats(0.01, 0.99))
+@settings(max_examples=examples(quick=8))
 def test_risks_agree_with_each_other(mu: float, prior: float) -> None:
     """No rate exceeds its false alarms by more than the advantage, and one guess is half of it."""
     risk = dpv.risk(dpv.GaussianDP(mu))

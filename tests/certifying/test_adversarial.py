@@ -847,7 +847,7 @@ for _mechanism, _mu, _true in (
     )
 
 
-LONG = {"clipped_paid_for", "sorted_noisy_paid"}
+LONG = {"clipped_paid_for", "sorted_noisy_paid", "swap_less_than_a_hair_below"}
 
 
 @pytest.mark.sampled(4)

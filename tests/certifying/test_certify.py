@@ -20,7 +20,7 @@ from tests.certifying.schemas import Answers, Category, Number, Records
 from tests.certifying.small import SMALL
 
 QUICK = {
-    *("sparse vector 1", "sparse vector 3", "sparse vector 4", "sparse vector 5"),
+    *("sparse vector 1", "sparse vector 4", "sparse vector 5"),
     *(
         "gap sparse vector",
         "noisy max, numpy",

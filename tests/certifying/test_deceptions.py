@@ -20,7 +20,7 @@ def marked(tried: Deception) -> ParameterSet:
     return pytest.param(tried, id=tried.name, marks=slow)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("tried", [marked(tried) for tried in DECEPTIONS])
 def test_no_verdict_is_wrong(tried: Deception) -> None:
     """What is true is proved, so that these are no tests of one who refuses all that is unusual."""

@@ -137,7 +137,7 @@ def nothing(data: Any, _rng: Rng) -> Any:  # noqa: ANN401
     return [n - n, max(n - n, 0)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("mechanism", "relation"),
     [

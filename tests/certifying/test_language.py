@@ -945,7 +945,7 @@ def written(seed: int) -> Any:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    ("first", "count"), [(0, 700), pytest.param(1000, 20_000, marks=pytest.mark.slow)]
+    ("first", "count"), [(0, 250), pytest.param(1000, 20_000, marks=pytest.mark.slow)]
 )
 def test_the_interpreter_does_what_python_does_with_numbers_of_both_kinds(
     first: int, count: int
@@ -1028,7 +1028,7 @@ def by_copies(data: Any, rng: Rng) -> Any:
 NATURAL = [by_inf, by_tuples, by_order, by_key, by_names, by_a_mask, by_copies]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mechanism", NATURAL, ids=lambda x: x.__name__)
 def test_natural_programs_are_proved(mechanism: Any) -> None:
     two = Answers(dimension=2, sensitivity=1.0)

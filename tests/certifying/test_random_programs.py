@@ -117,13 +117,13 @@ def _compare(drawn: Counter[Any], masses: dict[Any, Fraction], size: int) -> Non
 
 
 def test_claims_of_both_kinds_and_reproducible() -> None:
-    made = list(cases(40, seed=1))
-    again = list(cases(40, seed=1))
+    made = list(cases(16, seed=1))
+    again = list(cases(16, seed=1))
     assert [c.program.source for c in made] == [c.program.source for c in again]
     assert [c.claim for c in made] == [c.claim for c in again]
-    assert 10 <= sum(c.decision.true for c in made) <= 30
-    assert len({c.program.source for c in made}) >= 36
-    for case in made[:12]:
+    assert 4 <= sum(c.decision.true for c in made) <= 12
+    assert len({c.program.source for c in made}) >= 14
+    for case in made[:5]:
         found = decide_by_enumeration(case.program, case.schema, case.claim)
         assert found.true == case.decision.true
         case.schema.check_neighbors(found.left, found.right)

@@ -18,6 +18,7 @@ from dpverify.accounting.parts import brief
 from dpverify.disclosing import Disclosure, Review, check_disclosure, disclose
 from dpverify.disclosing.exhibits import shown_by
 from dpverify.disclosing.text import parsed, written
+from tests.conftest import examples
 from tests.disclosing.conftest import GIVEN
 
 STANDS = "stands: numbers and evidence verified, what people state taken as given"
@@ -472,7 +473,7 @@ BASE = disclose(
 ).to_dict()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(quick=20, fresh=60), deadline=None)
 @given(st.sampled_from(list(nodes(BASE))), PLAIN)
 def test_whatever_stands_in_a_field_is_told_and_nothing_breaks(
     path: tuple[Any, ...], value: object

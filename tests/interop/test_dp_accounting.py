@@ -103,7 +103,7 @@ EVENTS = {  # one of each class: under some relation it is answered, or refused 
     "SelfComposedDpEvent": (NOISE, 3),
     "ComposedDpEvent": ([NOISE, NOISE],),
     "PoissonSampledDpEvent": (0.1, NOISE),
-    "SampledWithReplacementDpEvent": (100, 10, NOISE),
+    "SampledWithReplacementDpEvent": (20, 3, NOISE),
     "SampledWithoutReplacementDpEvent": (100, 10, NOISE),
     "SingleEpochTreeAggregationDpEvent": (1.0, [8, 4]),
     "RepeatAndSelectDpEvent": (NOISE, 3.0, 1.0),
@@ -176,10 +176,10 @@ def later(name: str, **fields: object) -> object:
             dpv.PermuteAndFlip(epsilon=0.5, score_sensitivity=1.0),
         ),
         (
-            dpa.dp_event.SampledWithReplacementDpEvent(100, 10, dpa.GaussianDpEvent(4.0)),
+            dpa.dp_event.SampledWithReplacementDpEvent(20, 3, dpa.GaussianDpEvent(4.0)),
             REPLACE,
             dpv.SubsampledWithReplacement(
-                dpv.Gaussian(sigma=4.0, l2_sensitivity=2.0), batch=10, population=100
+                dpv.Gaussian(sigma=4.0, l2_sensitivity=2.0), batch=3, population=20
             ),
         ),
         (

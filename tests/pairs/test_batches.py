@@ -20,6 +20,7 @@ from dpverify.pairs.subsampling.copies import CopiesPair, likely_copies
 from dpverify.pairs.subsampling.shuffled import ShuffledPair, standing_out
 from dpverify.pairs.subsampling.truncated import TruncatedPair
 from dpverify.pairs.subsampling.with_replacement import WithReplacementPair
+from tests.conftest import examples
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 UNIT = GaussianPair.of(sigma=1.0, sensitivity=1.0)
@@ -107,7 +108,7 @@ def test_pieces_keep_both_laws(given_law: list[tuple[int, int]]) -> None:
     assert [p[1] for p in pieces] == sorted(p[1] for p in pieces)
 
 
-@settings(max_examples=3)
+@settings(max_examples=examples(quick=2, fresh=3))
 @given(
     mu=st.floats(0.1, 3.0), rate=st.floats(1e-3, 0.9), records=st.integers(1, 2), at=st.floats(0, 2)
 )
@@ -121,7 +122,7 @@ def test_more_records_cost_more(mu: float, rate: float, records: int, at: float)
 # Sandwiches
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("both", [False, True])
 @pytest.mark.parametrize(("mu", "records", "rate"), [(1.0, 3, 0.1), (0.3, 5, 0.5), (4.0, 2, 0.01)])
 def test_users_against_quadrature(mu: float, records: int, rate: float, both: bool) -> None:  # noqa: FBT001
@@ -136,7 +137,7 @@ def test_users_against_quadrature(mu: float, records: int, rate: float, both: bo
 
 def test_draws_with_replacement_hold_their_instance() -> None:
     """One step, all other records contributing nothing, by quadrature; and the published bound."""
-    draws, population, mu = 8, 40, 1.5
+    draws, population, mu = 4, 20, 1.5
     pair = WithReplacementPair(GaussianPair.of(sigma=1.0, sensitivity=mu), draws, population)
     weights = binom.pmf(np.arange(draws + 1), draws, 1.0 / population)
     chance = 1.0 - weights[0]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dpverify.errors import NotSupported
 from dpverify.pairs import Dominates, FinitePair, NotDominates, dominates
 from dpverify.pairs.domination import linear_program_kernel
+from tests.conftest import examples
 from tests.pairs.strategies import kernels, post_processed, rational_laws, rational_pairs
 
 F = Fraction
@@ -64,7 +65,7 @@ def test_domination_is_transitive(a: FinitePair, b: FinitePair, c: FinitePair) -
     assert isinstance(dominates(a, a), Dominates)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(quick=8, fresh=15))
 @given(rational_pairs(most=4), rational_pairs(most=4))
 def test_the_linear_program_agrees(strong: FinitePair, weak: FinitePair) -> None:
     """It reaches residual 0 exactly where the decision says so."""

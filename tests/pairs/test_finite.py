@@ -213,10 +213,10 @@ def test_moments_agree_with_divergences(pair: FinitePair, order: int) -> None:
     assert pair.renyi(float(order)) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
-def test_a_million_outcomes() -> None:
+def test_very_many_outcomes() -> None:
     rng = np.random.default_rng(5)
-    left = rng.exponential(size=10**6)
-    right = left * np.exp(rng.uniform(-1.0, 1.0, size=10**6))
+    left = rng.exponential(size=10**5)
+    right = left * np.exp(rng.uniform(-1.0, 1.0, size=10**5))
     pair = FinitePair(left=left / left.sum(), right=right / right.sum())
     p, q = np.asarray(pair.left), np.asarray(pair.right)
     for epsilon in (0.0, 0.5, 1.0):
@@ -226,7 +226,7 @@ def test_a_million_outcomes() -> None:
         back = pair.epsilon_bracket(found.upper)
         assert back.lower <= epsilon
         assert back.upper == pytest.approx(epsilon, abs=1e-14)
-    rejected = np.argsort(-p / q)[: 10**5]
+    rejected = np.argsort(-p / q)[: 10**4]
     level = math.fsum(q[rejected])
     assert pair.trade_off(level) == pytest.approx(1.0 - math.fsum(p[rejected]), rel=1e-9)
 

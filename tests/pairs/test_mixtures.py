@@ -16,6 +16,7 @@ from dpverify.cli.expression import parse
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.pairs import GaussianPair, Mixed, SubsampledPair
 from dpverify.pairs.subsampling.mixtures import GaussianMixturePair
+from tests.conftest import examples
 
 ADD = dpv.Relation.ADD_REMOVE
 USER = GaussianMixturePair((0.0, 1.0, 2.0), (0.81, 0.18, 0.01))
@@ -50,7 +51,7 @@ def test_against_quadrature(epsilon: float) -> None:
         assert found.lower <= side.upper.delta(epsilon) <= found.upper * 1.001 + 1e-9
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(quick=3, fresh=6), deadline=None)
 @given(st.floats(0.1, 3.0), st.sampled_from([0.5, 0.25, 0.0625]), st.floats(0.0, 2.0))
 def test_two_shifts_are_a_poisson_sample(shift: float, rate: float, epsilon: float) -> None:
     pair = GaussianMixturePair((0.0, shift), (1.0 - rate, rate))

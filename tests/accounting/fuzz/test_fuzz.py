@@ -37,9 +37,9 @@ def test_a_bracket_that_is_off_is_noticed(monkeypatch: pytest.MonkeyPatch) -> No
 
     exact = judging.asked
     monkeypatch.setattr(judging, "asked", shifted)
-    found = [judged(index, seed=SEED) for index in range(30)]
+    found = [judged(index, seed=SEED) for index in range(12)]
     # Guarantees that leave a mechanism open, and answers of 0 or 1, cannot tell.
-    assert sum(bool(each.miss) for each in found) >= 15
+    assert sum(bool(each.miss) for each in found) >= 6
 
 
 def test_the_truths_by_hand() -> None:

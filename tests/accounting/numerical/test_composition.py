@@ -35,6 +35,7 @@ from tests.accounting.numerical.strategies import (
     powers,
     response,
 )
+from tests.conftest import examples
 
 Law = tuple[Floats, Floats]  # losses, and their masses under P
 
@@ -187,7 +188,7 @@ def test_one_step_is_its_own_closed_form(
 
 
 @given(noises, rates, powers(1e-9, 0.3))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(quick=2, fresh=5), deadline=None)
 def test_one_batch_without_replacement(
     base: GaussianPair | LaplacePair, rate: float, delta: float
 ) -> None:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify.accounting.numerical.quadrature import TRUNCATION, WIDEST_PANEL, rule, truncation
+from tests.conftest import examples
 
 
 def panel_sum(left: mp.mpf, radius: mp.mpf, node: mp.mpf, slope: mp.mpf, shift: mp.mpf) -> mp.mpf:
@@ -30,7 +31,7 @@ def panel_sum(left: mp.mpf, radius: mp.mpf, node: mp.mpf, slope: mp.mpf, shift: 
     st.floats(0.01, 5.0),
     st.sampled_from([-1.0, 0.0, 1.0]),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(quick=6, fresh=25), deadline=None)
 def test_truncation_is_below_its_bound(
     left: float, share: float, gap: float, slope: float, side: float
 ) -> None:

@@ -12,6 +12,7 @@ from dpverify.accounting.numerical.spectrum import LowFrequencies, Spectrum, Unr
 from dpverify.arrays import Floats
 from tests.accounting.numerical.test_convolution import exact_sum
 from tests.accounting.truth import subsampled_delta
+from tests.conftest import examples
 
 _LENGTH = 4001
 laws = st.lists(st.integers(0, 9), min_size=2, max_size=6).filter(lambda law: law[0] and law[-1])
@@ -28,7 +29,7 @@ def masses_of(spectrum: Spectrum) -> Floats:
 
 
 @given(parts)
-@settings(deadline=None)
+@settings(max_examples=examples(quick=5), deadline=None)
 def test_low_frequencies_are_within_their_error(drawn: list[tuple[list[int], int, int]]) -> None:
     convolver = LowFrequencies(_LENGTH)
     for weights, first, times in drawn:
@@ -90,7 +91,7 @@ def test_decayed_sums(masses: list[float], first: int, decay: float) -> None:
 @pytest.mark.parametrize(
     ("sigma", "rate", "times", "delta"),
     [
-        (0.4256, 0.5333, 1_742_000, 2.787e-10),
+        pytest.param(0.4256, 0.5333, 1_742_000, 2.787e-10, marks=pytest.mark.slow),
         (6.18, 0.08505, 5_716_000, 2.428e-05),
     ],
 )

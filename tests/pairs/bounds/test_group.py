@@ -23,6 +23,7 @@ from dpverify.pairs import (
 )
 from dpverify.pairs.bounds.group import group_points
 from dpverify.pairs.bounds.points import PointsPair
+from tests.conftest import examples
 
 ADD = dpv.Relation.ADD_REMOVE
 
@@ -60,7 +61,7 @@ def test_a_table_by_hand() -> None:
     assert found.upper == pytest.approx(classical, rel=1e-6)
 
 
-@pytest.mark.parametrize("size", [2, 3, 7])
+@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow), 7])
 def test_the_profile_alone_meets_the_shifted_noise(size: int) -> None:
     pairs: tuple[Pair, ...] = (
         GaussianPair(Fraction(1, 16)),
@@ -75,7 +76,7 @@ def test_the_profile_alone_meets_the_shifted_noise(size: int) -> None:
             assert truth.lower <= bound.delta(epsilon) <= truth.upper * 1.005 + 1e-6
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(quick=3, fresh=5), deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 3))
 def test_every_chain_lies_below_the_bound(seed: int, size: int) -> None:
     """Random chains of laws; the pair of one step is the greatest profile of all of them."""
