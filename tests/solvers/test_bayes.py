@@ -70,6 +70,7 @@ def test_no_record_moves_the_sums_further_than_declared(
     assert worst == pytest.approx(moments.sensitivity(1), rel=1e-9)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("relation", list(dpv.Relation))
 @pytest.mark.parametrize("budget", [PURE, APPROX])
 def test_no_weight_lets_a_record_move_the_sums_further(

@@ -251,6 +251,7 @@ def test_the_last_iterate_is_as_near_to_the_ideal_one_as_is_hidden() -> None:
 # audits
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.false_alarm(4e-9)
 @pytest.mark.parametrize("arithmetic", ["grid", "real"])
 @pytest.mark.parametrize("budget", [ApproxDP(1.0, 1e-3), ApproxDP(0.5, 1e-2)], ids=str)
