@@ -14,9 +14,9 @@ from dpverify.mechanisms import Laplace
 from tests.auditing.workloads import Vectors, noisy, texts
 
 CASES = {
-    "callable": (noisy, PureDP(epsilon=0.5), 3_000),
+    "callable": (noisy, PureDP(epsilon=0.5), 2_000),
     "any outputs": (texts, PureDP(epsilon=0.2), 600),
-    "vectorized": (Vectors(), PureDP(epsilon=6.0), 40_000),
+    "vectorized": (Vectors(), PureDP(epsilon=6.0), 8_000),
     "with a density": (Laplace(scale=1.0), PureDP(epsilon=1.5), 40_000),
 }
 

@@ -138,6 +138,7 @@ def brute_force(seen: Counts, epsilon: float, delta: float, floor: float) -> flo
     return best
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("hits", "other", "trials", "epsilon", "delta"),
     [
