@@ -501,6 +501,7 @@ def test_a_random_state_that_is_none_of_these() -> None:
 # how gradients are followed
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "method"),
     [

@@ -259,7 +259,7 @@ def test_honest_last_iterates_are_not_refuted(budget: ApproxDP, arithmetic: str)
     """On the worst pair there is; with the noise of one step they are."""
     fit = linear(60, budget, arithmetic)
     left, right = ONE_AWAY
-    verdict = dpv.audit(fit, left=left, right=right, level=1e-9, seed=3, samples=40_000)
+    verdict = dpv.audit(fit, left=left, right=right, level=1e-9, seed=3, samples=20_000)
     assert not verdict.refuted
     assert 0.3 * budget.epsilon < verdict.epsilon_lower <= budget.epsilon
     one = replace(fit, steps=1)
@@ -273,7 +273,7 @@ def test_honest_last_iterates_are_not_refuted(budget: ApproxDP, arithmetic: str)
     spoiled = OneStepsNoise(
         fit.setting, budget=budget, steps=60, learning_rate=64.0, output="last", accounting="last"
     )
-    verdict = dpv.audit(spoiled, left=left, right=right, level=1e-9, seed=3, samples=40_000)
+    verdict = dpv.audit(spoiled, left=left, right=right, level=1e-9, seed=3, samples=20_000)
     assert verdict.refuted
 
 

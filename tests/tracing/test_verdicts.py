@@ -55,7 +55,7 @@ def test_flawed_releases_are_caught_at_their_line(release: FlawedRelease) -> Non
     assert _is_at_fault(release, _first(found)), str(found)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("release", HONEST_RELEASES, ids=lambda r: r.name)
 def test_honest_releases_raise_no_alarm(release: HonestRelease) -> None:
     found = trace(

@@ -105,7 +105,7 @@ def test_all_other_draws_are_as_without_deaths(way: str, workers: int) -> None:
 )
 def test_deaths_refute(kind: type[Mortal], options: dict[str, Any]) -> None:
     """Also of a vectorized mechanism, which is drawn one by one once it has died."""
-    verdict = audit(kind("exit code 4"), **GIVEN, **options, samples=140, method="fixed")
+    verdict = audit(kind("exit code 4"), **GIVEN, **options, samples=110, method="fixed")
     assert isinstance(verdict, Refuted)
     assert str(verdict.witness.event) == "output dies by exit code 4"
 

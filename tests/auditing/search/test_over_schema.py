@@ -38,11 +38,11 @@ from dpverify.schema import (
     Vector,
 )
 from dpverify.theorems import LAPLACE
+from tests.auditing.search.interrupted import KEPT, UNITS, counted
 from tests.flawed import FLAWED
 
 Rng = np.random.Generator
 ONE = PureDP(epsilon=1.0)
-UNITS = Records(record=Number(low=0, high=1), length=(0, 5), relation=Relation.ADD_REMOVE)
 BITS = Records(record=Category(values=(0, 1)), length=None, relation=Relation.REPLACE_ONE)
 
 
@@ -163,9 +163,7 @@ def test_honest_mechanisms_are_rarely_refuted_whatever_is_explored() -> None:
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_mechanism_stands(name: str) -> None:
     mechanism, schema, claim = HONEST[name]
-    verdict = audit_over(
-        mechanism, schema, claim=claim, level=1.6e-10, samples=700, explore=1_000
-    )
+    verdict = audit_over(mechanism, schema, claim=claim, level=1.6e-10, samples=700, explore=1_000)
     assert isinstance(verdict, NotRefuted)
     assert verdict.level == 1.6e-10
     assert verdict.samples > 1_400  # both pairs that are judged, and what was explored
@@ -303,7 +301,9 @@ def test_solvers_are_audited_by_their_own_claim() -> None:
     assert "likelihood ratio" in verdict.tried
     assert "the claim assumes" in verdict.notes[-1]
     # What these four records can show of the method is some 0.4 of its claim of 1.
-    tenth = audit_over(method, schema, samples=10_000, explore=2_500, claim=PureDP(epsilon=0.1), seed=1)
+    tenth = audit_over(
+        method, schema, samples=10_000, explore=2_500, claim=PureDP(epsilon=0.1), seed=1
+    )
     assert tenth.refuted
     added = Records(record=example, length=(0, 4), relation=Relation.ADD_REMOVE)
     with pytest.raises(InvalidParameter, match="must hold for relation"):
@@ -322,23 +322,11 @@ def test_an_end_of_time_is_kept() -> None:
     assert verdict.samples < 10_000_000
 
 
-def counted(data: Any, rng: Rng) -> float:  # noqa: ANN401
-    """Too little noise; counts its calls where no checkpoint looks."""
-    os.environ["CALLS"] = str(int(os.environ.get("CALLS", "0")) + 1)
-    if os.environ["CALLS"] == os.environ.get("LAST_CALL"):
-        os._exit(9)
-    return float(np.sum(data)) + float(rng.laplace(scale=0.6))
-
-
-KEPT: dict[str, Any] = {"claim": PureDP(epsilon=1.0), "samples": 500, "seed": 5, "pairs": 4}
-KEPT |= {"explore": 300, "minimize": False}
-
-
 def test_a_search_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To the same verdict, and nothing is drawn twice."""
     code = (
         "import sys; from dpverify import audit_over; from tests.auditing.search import "
-        "test_over_schema as t; audit_over(t.counted, t.UNITS, checkpoint=sys.argv[1], **t.KEPT)"
+        "interrupted as t; audit_over(t.counted, t.UNITS, checkpoint=sys.argv[1], **t.KEPT)"
     )
     monkeypatch.setenv("CALLS", "0")
     alone = audit_over(counted, UNITS, **KEPT)
