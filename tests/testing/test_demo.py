@@ -12,7 +12,7 @@ from tests.testing.demo_mechanisms import BROKEN, CORRECT, Demo
 @pytest.mark.parametrize("demo", CORRECT, ids=lambda demo: demo.name)
 def test_correct_mechanisms_pass(demo: Demo) -> None:
     test = satisfies(demo.claim, on=demo.on, level=1e-10, samples=3_000)(demo.mechanism)
-    settings(database=None, max_examples=settings.default.max_examples * 3 // 10)(test)()
+    settings(database=None, max_examples=settings().max_examples * 3 // 10)(test)()
 
 
 @pytest.mark.sampled(5)

@@ -176,7 +176,7 @@ def test_pairs_keep_the_laws(pair: Pair) -> None:
     assert len(check(pair)) == len(laws_of(pair)) == 8
 
 
-@settings(max_examples=settings.default.max_examples // 4, deadline=None)
+@settings(max_examples=settings().max_examples // 4, deadline=None)
 @given(dst.indistinguishable_pairs())
 def test_finite_pairs_keep_the_laws(found: dst.Indistinguishable) -> None:
     check(found.pair)

@@ -132,7 +132,7 @@ def arrays(draw: st.DrawFn) -> NDArray[Any]:
     return np.resize(pool, shape)
 
 
-@settings(max_examples=settings.default.max_examples * 2 // 5, deadline=None)
+@settings(max_examples=settings().max_examples * 2 // 5, deadline=None)
 @given(arrays(), st.sampled_from([None, "s", 1.5, [1.0]]))
 def test_arrays_say_what_objects_say(array: NDArray[Any], other: object) -> None:
     block, mixed = from_array(array), from_objects([*array, other])
