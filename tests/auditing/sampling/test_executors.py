@@ -37,6 +37,7 @@ def test_processes(name: str, alone: dict[str, Verdict]) -> None:
     assert verdict(name, workers=2) == alone[name]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_threads(name: str, alone: dict[str, Verdict]) -> None:
     with ThreadPoolExecutor(3) as pool:
@@ -55,6 +56,7 @@ def cluster() -> Iterator[Executor]:
         yield client.get_executor()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("default")  # Dask's own
 @pytest.mark.parametrize("name", CASES)
 def test_a_dask_cluster(name: str, alone: dict[str, Verdict], cluster: Executor) -> None:
