@@ -184,6 +184,7 @@ def test_a_class_without_records_counts_as_one_record(bound: float | None) -> No
     assert fitted.class_prior_ == pytest.approx([1 / 12, 10 / 12, 1 / 12], abs=1e-3)
 
 
+@pytest.mark.sampled(2)
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
     [
         PrivateNaiveBayes(

@@ -353,6 +353,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(kind: type[Any], way: str) 
     assert (one == other).all()
 
 
+@pytest.mark.sampled(2)
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
     [
         PrivateForest(

@@ -214,7 +214,7 @@ def test_an_accountant_of_guarantees_keeps_the_laws() -> None:
     check(GUARANTEES)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.false_alarm(1e-8)
 @pytest.mark.parametrize("name", TRIALS)
 def test_mechanisms_keep_the_laws(name: str) -> None:

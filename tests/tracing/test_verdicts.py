@@ -117,7 +117,7 @@ def test_what_is_not_followed_is_refuted_by_the_audit(name: str) -> None:
     assert found.refuted
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("demo", DEMOS, ids=lambda d: d.name)
 def test_broken_mechanisms_of_teams(demo: Demo) -> None:
     """The pair is searched by traced loss; on that pair few executions tell."""
