@@ -69,6 +69,7 @@ CLAIMS["profile only"] = Profile()
 DOORS = ["pair", "pair and schema", "schema", "audit_over", "assert_private", "satisfies"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
 @pytest.mark.parametrize("door", [*DOORS, "one run", "band"])
 def test_every_claim_through_every_door(door: str, claim: Any) -> None:  # noqa: ANN401

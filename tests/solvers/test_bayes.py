@@ -70,6 +70,7 @@ def test_no_record_moves_the_sums_further_than_declared(
     assert worst == pytest.approx(moments.sensitivity(1), rel=1e-9)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("relation", list(dpv.Relation))
 @pytest.mark.parametrize("budget", [PURE, APPROX])
 def test_no_weight_lets_a_record_move_the_sums_further(
@@ -183,6 +184,7 @@ def test_a_class_without_records_counts_as_one_record(bound: float | None) -> No
     assert fitted.class_prior_ == pytest.approx([1 / 12, 10 / 12, 1 / 12], abs=1e-3)
 
 
+@pytest.mark.sampled(2)
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
     [
         PrivateNaiveBayes(

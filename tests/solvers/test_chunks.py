@@ -63,6 +63,7 @@ def logistic(**changes: object) -> PrivateLogisticRegression:
 # the same numbers
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rows", [1, 7, 333, 5000])
 @pytest.mark.parametrize("method", ["gradient", "sgd"])
 def test_sums_of_gradients_are_the_same_to_the_last_bit(method: str, rows: int) -> None:
@@ -173,6 +174,7 @@ def fitted(name: str, *data: Any, **changes: object) -> Any:  # noqa: ANN401
     return getattr(boxed(name, **changes).fit(*given), BOXED[name][1])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("relation", list(dpv.Relation))
 @pytest.mark.parametrize("budget", [APPROX, dpv.PureDP(epsilon=1.0)])
 @pytest.mark.parametrize("rows", [1, 7, 333, 5000])

@@ -51,6 +51,7 @@ def test_more_fits_on_the_edge_end(first: int) -> None:
         check(each, exactly=seed % 10 == 0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("first", range(0, 60, 10))
 def test_models_on_the_edge_end_or_are_refused_by_public_numbers(first: int) -> None:
     for seed in range(first, first + 10):
@@ -110,6 +111,7 @@ def test_balls_find_minima_to_any_accuracy(loss: Loss, shape: tuple[int, int]) -
             assert abs(mpmath.mpf(x.mid().str(90, radius=False)) - y) < 1e-48
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("penalty", [Ridge(0.5), ElasticNet(0.5, 0.7)])
 @pytest.mark.parametrize("domain", [WholeSpace(), Ball(0.3), Box(-0.2, 0.1), Simplex()])
 @pytest.mark.parametrize("loss", [Logistic(), Squared(), Hinge(), Absolute()])

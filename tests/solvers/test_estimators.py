@@ -59,6 +59,7 @@ def halves(n: int = 400, seed: int = 0) -> tuple[Array, Array]:
 # right where their number is public: where it is private, none at all are a dataset like any other.
 
 
+@pytest.mark.sampled(3)
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
     [
         PrivateLogisticRegression(
@@ -500,6 +501,7 @@ def test_a_random_state_that_is_none_of_these() -> None:
 # how gradients are followed
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "method"),
     [

@@ -67,6 +67,7 @@ def test_no_leaf_of_drawn_trees_is_empty_of_space() -> None:
 # the release
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("budget", [PURE, APPROX])
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -92,6 +93,7 @@ def test_an_adversary_comes_close_to_the_budget_and_never_beyond(
     assert 0.99 <= spent(noise, reached, budget) <= 1.0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.false_alarm(1e-9)
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("budget", [PURE, APPROX])
@@ -250,6 +252,7 @@ def test_a_seed_draws_other_noise_for_every_batch(kind: type[Any], seed: Any) ->
         assert (np.abs(one - other) > 1e-3).mean() > 0.9
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.false_alarm(2e-9)
 @pytest.mark.parametrize("where", [0, 1])
 def test_a_record_in_either_batch_costs_no_more_than_declared(where: int) -> None:
@@ -350,6 +353,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(kind: type[Any], way: str) 
     assert (one == other).all()
 
 
+@pytest.mark.sampled(2)
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
     [
         PrivateForest(

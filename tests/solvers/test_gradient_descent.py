@@ -189,8 +189,9 @@ def test_the_release_follows_from_the_transcript() -> None:
 
 
 @pytest.mark.false_alarm(1e-9)
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("budget", BUDGETS[:3], ids=str)
+@pytest.mark.parametrize("relation", Relation)
 def test_honest_descent_is_not_refuted(budget: Any, relation: Relation) -> None:  # noqa: ANN401
     left, right = hinge_pair(relation)
     fit = GradientDescent(hinge_setting(relation, 3), budget=budget, steps=1)

@@ -251,6 +251,7 @@ def test_the_last_iterate_is_as_near_to_the_ideal_one_as_is_hidden() -> None:
 # audits
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.false_alarm(4e-9)
 @pytest.mark.parametrize("arithmetic", ["grid", "real"])
 @pytest.mark.parametrize("budget", [ApproxDP(1.0, 1e-3), ApproxDP(0.5, 1e-2)], ids=str)
@@ -258,7 +259,7 @@ def test_honest_last_iterates_are_not_refuted(budget: ApproxDP, arithmetic: str)
     """On the worst pair there is; with the noise of one step they are."""
     fit = linear(60, budget, arithmetic)
     left, right = ONE_AWAY
-    verdict = dpv.audit(fit, left=left, right=right, level=1e-9, seed=3, samples=40_000)
+    verdict = dpv.audit(fit, left=left, right=right, level=1e-9, seed=3, samples=20_000)
     assert not verdict.refuted
     assert 0.3 * budget.epsilon < verdict.epsilon_lower <= budget.epsilon
     one = replace(fit, steps=1)
@@ -272,7 +273,7 @@ def test_honest_last_iterates_are_not_refuted(budget: ApproxDP, arithmetic: str)
     spoiled = OneStepsNoise(
         fit.setting, budget=budget, steps=60, learning_rate=64.0, output="last", accounting="last"
     )
-    verdict = dpv.audit(spoiled, left=left, right=right, level=1e-9, seed=3, samples=40_000)
+    verdict = dpv.audit(spoiled, left=left, right=right, level=1e-9, seed=3, samples=20_000)
     assert verdict.refuted
 
 

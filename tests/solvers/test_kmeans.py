@@ -44,6 +44,7 @@ def lloyd(budget: Any, relation: Relation, d: int, steps: int = 1) -> Lloyd:  # 
 # the release
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("budget", [PURE, APPROX])
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -90,6 +91,7 @@ def test_two_steps_together_keep_to_the_budget(budget: Any, relation: Relation) 
         assert 0.5 * budget.delta < excess.mean() < budget.delta + 6.0 * excess.std() / 141.0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.false_alarm(1e-9)
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("budget", [PURE, APPROX])

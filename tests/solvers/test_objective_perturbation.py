@@ -194,6 +194,7 @@ def test_softmax_is_served_and_its_density_integrates_to_one() -> None:
     assert trapezoid(trapezoid(density, axis), axis) == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("budget", [GAUSSIAN, ApproxDP(epsilon=2.0, delta=1e-2)], ids=str)
 @pytest.mark.parametrize(("copies", "share"), [(0, 0.0), (40, 0.0), (2000, 0.1)])
 def test_three_classes_keep_their_budget_in_the_plane(

@@ -51,6 +51,7 @@ def moments(budget: Any, relation: Relation, noise: Any = "norm", **more: Any) -
 # the release
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize(("budget", "noise"), KINDS)
 @pytest.mark.parametrize("d", [1, 2, 3])

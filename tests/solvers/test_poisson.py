@@ -143,6 +143,7 @@ def test_an_optimized_pair_keeps_to_the_claim_exactly(relation: Relation) -> Non
 # audits
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.false_alarm(1e-9)
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("budget", [PURE, APPROX])

@@ -40,6 +40,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "DENSE", 1000)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "model",
     [

@@ -144,10 +144,11 @@ def test_fits_stay_in_the_domain_and_are_finite() -> None:
 
 
 @pytest.mark.false_alarm(1e-9)
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("budget", "pure_noise"), [(PURE, "laplace"), (PURE, "norm"), (APPROX, "laplace")]
 )
+@pytest.mark.parametrize("relation", Relation)
 def test_honest_statistics_are_not_refuted(
     budget: Any,  # noqa: ANN401
     relation: Relation,

@@ -161,8 +161,9 @@ def test_constants_that_a_loss_declares_are_those_with_weights() -> None:
 # no weights at all, and weights of 1 within 1, are the same to the last bit
 
 
-@pytest.mark.parametrize("budget", [PURE, APPROX], ids=["pure", "approximate"])
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "more"), FITS, ids=str)
+@pytest.mark.parametrize("budget", [PURE, APPROX], ids=["pure", "approximate"])
 def test_weights_of_one_change_nothing(kind: type[Any], more: dict[str, Any], budget: Any) -> None:  # noqa: ANN401
     for classes in (2, 3) if kind in {PrivateLogisticRegression, PrivateSVM} else (2,):
         rows, y, weights = records(classes=classes)
@@ -229,6 +230,7 @@ def test_exact_losses_stay_within_a_pure_budget(loss: Loss, relation: dpv.Relati
     assert 1.0 < worst <= 2.0 + 1e-9
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("loss", [Logistic(), HuberHinge(width=0.5)], ids=lambda loss: loss.name)
 def test_exact_profiles_stay_within_an_approximate_budget(

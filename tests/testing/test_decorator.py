@@ -41,6 +41,11 @@ def half_noise(data: list[float], rng: Rng) -> float:
     return sum(data) + rng.laplace(scale=0.5)
 
 
+def fifth_noise(data: list[float], rng: Rng) -> float:
+    """So little that few draws tell."""
+    return sum(data) + rng.laplace(scale=0.2)
+
+
 def full_noise(data: list[float], rng: Rng) -> float:
     return sum(data) + rng.laplace(scale=1.0)
 
@@ -132,23 +137,24 @@ def test_rare_and_silent_outputs() -> None:
 
 
 def test_derandomized_runs_agree() -> None:
-    one, other = (str(failure(quiet(satisfies(ONE, on=unit)(half_noise)))) for _ in range(2))
+    one, other = (str(failure(quiet(satisfies(ONE, on=unit)(fifth_noise)))) for _ in range(2))
     assert one == other
 
 
 def test_seeded_runs_agree_and_seeds_matter() -> None:
     def run(seed: int) -> str:
-        test = settings(database=None)(satisfies(ONE, on=unit)(half_noise))
+        test = settings(database=None)(satisfies(ONE, on=unit)(fifth_noise))
         return str(failure(hypothesis.seed(seed)(test)))
 
-    assert run(1) == run(1)
-    assert run(1) != run(2)
-    assert "@hypothesis.seed(1)" in run(1)
+    shown = run(1)
+    assert run(1) == shown
+    assert run(2) != shown
+    assert "@hypothesis.seed(1)" in shown
 
 
 def test_the_forced_seed_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hypothesis.core, "global_force_seed", 7)
-    test = settings(database=None)(satisfies(ONE, on=unit)(half_noise))
+    test = settings(database=None)(satisfies(ONE, on=unit)(fifth_noise))
     assert str(failure(test)) == str(failure(test))
 
 

@@ -7,15 +7,15 @@ from dpverify.testing import PrivacyViolation, satisfies
 from tests.testing.demo_mechanisms import BROKEN, CORRECT, Demo
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.false_alarm(1e-9)
 @pytest.mark.parametrize("demo", CORRECT, ids=lambda demo: demo.name)
 def test_correct_mechanisms_pass(demo: Demo) -> None:
     test = satisfies(demo.claim, on=demo.on, level=1e-10, samples=3_000)(demo.mechanism)
-    settings(database=None, max_examples=30)(test)()
+    settings(database=None, max_examples=settings().max_examples * 3 // 10)(test)()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("demo", BROKEN, ids=lambda demo: demo.name)
 def test_broken_mechanisms_are_found_and_shrunk(demo: Demo) -> None:
     test = settings(database=None, derandomize=True)(

@@ -176,7 +176,7 @@ def test_pairs_keep_the_laws(pair: Pair) -> None:
     assert len(check(pair)) == len(laws_of(pair)) == 8
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 4, deadline=None)
 @given(dst.indistinguishable_pairs())
 def test_finite_pairs_keep_the_laws(found: dst.Indistinguishable) -> None:
     check(found.pair)
@@ -214,7 +214,7 @@ def test_an_accountant_of_guarantees_keeps_the_laws() -> None:
     check(GUARANTEES)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.false_alarm(1e-8)
 @pytest.mark.parametrize("name", TRIALS)
 def test_mechanisms_keep_the_laws(name: str) -> None:

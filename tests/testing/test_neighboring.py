@@ -31,7 +31,7 @@ DATASETS: dict[str, SearchStrategy[Any]] = {
 @pytest.mark.parametrize("relation", list(Relation), ids=lambda r: r.value)
 @pytest.mark.parametrize("name", DATASETS)
 def test_pairs_are_neighbors(name: str, relation: Relation) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=settings().max_examples * 2 // 5)
     @given(neighbors(DATASETS[name], relation=relation))
     def run(pair: NeighboringPair) -> None:
         check_neighboring(pair.left, pair.right, relation)

@@ -61,6 +61,7 @@ def test_what_does_not_pass_through_noise_is_named() -> None:
     assert "counts: " in message  # draws confirmed it
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(3))
 def test_rounding_is_no_loss(number: int) -> None:
     """Sums of floats move by 1 ± a few roundings; an exact refutation would be a false alarm."""

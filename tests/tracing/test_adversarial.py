@@ -62,7 +62,7 @@ def test_every_long_case_is_one() -> None:
     assert len({case.name for case in CASES}) == len(CASES) > 120
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(9)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", list(_params()))
 def test_verdicts(case: Case) -> None:

@@ -73,6 +73,7 @@ def test_exact_pairs_have_the_profile_of_the_densities(
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("law", [LOGISTIC, CAUCHY], ids=lambda law: law.name)
 @pytest.mark.parametrize("shift", [0.25, 2.0])
 def test_bounds_of_other_laws_lie_above(law: TracedLaw, shift: float) -> None:
@@ -265,6 +266,7 @@ def test_one_sided_noise_is_charged_in_both_directions(
     assert found.cost == pytest.approx(cost)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scale", [0.5, 2.0])
 @pytest.mark.parametrize("law", ["laplace", "exponential"])
 def test_noisy_maxima_lose_no_more_than_the_spread(scale: float, law: str) -> None:

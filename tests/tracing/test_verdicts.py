@@ -55,7 +55,7 @@ def test_flawed_releases_are_caught_at_their_line(release: FlawedRelease) -> Non
     assert _is_at_fault(release, _first(found)), str(found)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("release", HONEST_RELEASES, ids=lambda r: r.name)
 def test_honest_releases_raise_no_alarm(release: HonestRelease) -> None:
     found = trace(
@@ -117,7 +117,7 @@ def test_what_is_not_followed_is_refuted_by_the_audit(name: str) -> None:
     assert found.refuted
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("demo", DEMOS, ids=lambda d: d.name)
 def test_broken_mechanisms_of_teams(demo: Demo) -> None:
     """The pair is searched by traced loss; on that pair few executions tell."""

@@ -98,7 +98,7 @@ def test_datasets_go_in_as_arrays() -> None:
 def test_recognized_without_being_told() -> None:
     found = adapted(dp.m.make_randomized_response_bool(0.75))
     assert isinstance(found.claim, Claim)
-    verdict = audit_over(found, found.schema, claim=PureDP(epsilon=0.5), samples=2_000, pairs=2)
+    verdict = audit_over(found, found.schema, claim=PureDP(epsilon=0.5), samples=1_000, pairs=2)
     assert verdict.refuted
     assert adapted(LAPLACE).claim == from_opendp(LAPLACE).claim
 

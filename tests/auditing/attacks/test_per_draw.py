@@ -132,7 +132,7 @@ def arrays(draw: st.DrawFn) -> NDArray[Any]:
     return np.resize(pool, shape)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings().max_examples * 2 // 5, deadline=None)
 @given(arrays(), st.sampled_from([None, "s", 1.5, [1.0]]))
 def test_arrays_say_what_objects_say(array: NDArray[Any], other: object) -> None:
     block, mixed = from_array(array), from_objects([*array, other])
@@ -205,22 +205,22 @@ def ragged(_data: object, rng: np.random.Generator) -> list[float]:
     return [1.0] * (3 if rng.random() < 0.01 else 2)
 
 
-@pytest.mark.false_alarm(4e-9)  # two audits at level 1e-9, two statements each
+@pytest.mark.false_alarm(2e-9)  # an audit at level 1e-9, two statements
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("mechanism", "samples", "audits"),
-    [(subset, 2_000, 1), (order, 2_000, 2), (none_part, 2_000, 2), (Calls(ragged), 4_000, 2)],
+    ("mechanism", "samples"),
+    [(subset, 2_000), (order, 2_000), (none_part, 2_000), (Calls(ragged), 4_000)],
     ids=["subset", "order", "none_part", "ragged"],
 )
-def test_laws_that_are_the_same_are_not_refuted(mechanism: Any, samples: int, audits: int) -> None:  # noqa: ANN401
-    for seed in range(audits):
-        verdict = audit(
-            mechanism,
-            left=0,
-            right=1,
-            claim=PureDP(epsilon=0.1),
-            level=1e-9,
-            seed=seed,
-            samples=samples,
-        )
-        assert not verdict.refuted
-        assert verdict.epsilon_lower == 0.0
+def test_laws_that_are_the_same_are_not_refuted(mechanism: Any, samples: int, seed: int) -> None:  # noqa: ANN401
+    verdict = audit(
+        mechanism,
+        left=0,
+        right=1,
+        claim=PureDP(epsilon=0.1),
+        level=1e-9,
+        seed=seed,
+        samples=samples,
+    )
+    assert not verdict.refuted
+    assert verdict.epsilon_lower == 0.0

@@ -119,8 +119,9 @@ def test_tiers_show_more_than_one_count() -> None:
 
 
 @pytest.mark.false_alarm(1e-9)
-def test_honest_claims_stand() -> None:
-    claim, level, runs = dpv.GaussianDP(1.0), 0.2, 40
+@pytest.mark.parametrize("runs", [25, pytest.param(40, marks=pytest.mark.slow)])
+def test_honest_claims_stand(runs: int) -> None:
+    claim, level = dpv.GaussianDP(1.0), 0.2
     tiers, going = Tiers((4, 12), (2, 1)), dpv.AsItGoes(most=40)
     refuted = np.zeros(2)
     for seed in range(runs):

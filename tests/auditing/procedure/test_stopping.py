@@ -82,7 +82,7 @@ def test_ctrl_c_while_the_witness_is_drawn_keeps_the_refutation(tmp_path: Path) 
     assert not verdict.witness.fresh
     assert verdict.witness.epsilon_lower == 0.0
     assert "so ε ≥" not in str(verdict)
-    again = verdict.witness.replay(noisy, samples=20_000, seed=9)
+    again = verdict.witness.replay(noisy, samples=5_000, seed=9)
     assert isinstance(again, Refuted)
     assert again.witness.fresh
     verdict.witness.save(tmp_path / "w.json")

@@ -14,9 +14,9 @@ from dpverify.mechanisms import Laplace
 from tests.auditing.workloads import Vectors, noisy, texts
 
 CASES = {
-    "callable": (noisy, PureDP(epsilon=0.5), 3_000),
+    "callable": (noisy, PureDP(epsilon=0.5), 2_000),
     "any outputs": (texts, PureDP(epsilon=0.2), 600),
-    "vectorized": (Vectors(), PureDP(epsilon=6.0), 40_000),
+    "vectorized": (Vectors(), PureDP(epsilon=6.0), 8_000),
     "with a density": (Laplace(scale=1.0), PureDP(epsilon=1.5), 40_000),
 }
 
@@ -37,6 +37,7 @@ def test_processes(name: str, alone: dict[str, Verdict]) -> None:
     assert verdict(name, workers=2) == alone[name]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_threads(name: str, alone: dict[str, Verdict]) -> None:
     with ThreadPoolExecutor(3) as pool:
@@ -55,6 +56,7 @@ def cluster() -> Iterator[Executor]:
         yield client.get_executor()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("default")  # Dask's own
 @pytest.mark.parametrize("name", CASES)
 def test_a_dask_cluster(name: str, alone: dict[str, Verdict], cluster: Executor) -> None:

@@ -203,7 +203,7 @@ def test_draws_that_do_not_come_again_are_refused(tmp_path: Path) -> None:
         audit(mechanism, **given)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("mechanism", [texts, noisy, Vectors()])
 @pytest.mark.parametrize("cut", [1, 7, 400, 3_000])
 def test_a_torn_file_costs_no_more_than_its_last_part(
@@ -239,7 +239,7 @@ TAILS = {
 @pytest.mark.parametrize("cut", [0, 900])
 def test_a_damaged_tail_is_cut_off(tail: bytes, cut: int, tmp_path: Path) -> None:
     path = tmp_path / "c"
-    given = GIVEN | {"samples": 1_000, "checkpoint": path}
+    given = GIVEN | {"samples": 300, "checkpoint": path}
     whole = audit(noisy, **given)
     data = path.read_bytes()
     path.write_bytes(data[: len(data) - cut] + tail)
@@ -270,6 +270,7 @@ def fill_the_disk(path: Path, room: int) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("room", [5_000, 12_345])
 def test_a_full_disk_costs_no_draw_and_no_verdict(room: int, tmp_path: Path) -> None:
     path = tmp_path / "c"

@@ -89,10 +89,10 @@ class MortalBlocks(Mortal):
 @pytest.mark.parametrize(("way", "workers"), [("exit code 4", 1), ("SIGKILL", 3), ("SIGTERM", 2)])
 def test_all_other_draws_are_as_without_deaths(way: str, workers: int) -> None:
     alone = Sampler(mechanism=Raising(way), left=0, right=1, seed=5)
-    raised = alone.draw(0, 40)
+    raised = alone.draw(0, 24)
     with pool(workers, None, None, isolate=True) as runner:
         sampler = Sampler(mechanism=Mortal(way), left=0, right=1, seed=5, executor=runner)
-        died = sampler.draw(0, 40)
+        died = sampler.draw(0, 24)
     for one, other in zip(raised, died, strict=True):
         dead = one.text("output") == "raises ValueError"
         assert (other.text("output")[dead] == f"dies by {way}").all()
@@ -105,7 +105,7 @@ def test_all_other_draws_are_as_without_deaths(way: str, workers: int) -> None:
 )
 def test_deaths_refute(kind: type[Mortal], options: dict[str, Any]) -> None:
     """Also of a vectorized mechanism, which is drawn one by one once it has died."""
-    verdict = audit(kind("exit code 4"), **GIVEN, **options, samples=140, method="fixed")
+    verdict = audit(kind("exit code 4"), **GIVEN, **options, samples=110, method="fixed")
     assert isinstance(verdict, Refuted)
     assert str(verdict.witness.event) == "output dies by exit code 4"
 

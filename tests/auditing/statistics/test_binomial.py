@@ -82,8 +82,9 @@ def test_true_claims_are_rejected_with_at_most_the_level(
     assert chance <= LEVEL
 
 
-def test_bound_exceeds_the_truth_with_at_most_the_level() -> None:
-    trials, p, q = 24, 0.6, 0.2
+@pytest.mark.parametrize("trials", [16, pytest.param(24, marks=pytest.mark.slow)])
+def test_bound_exceeds_the_truth_with_at_most_the_level(trials: int) -> None:
+    p, q = 0.6, 0.2
     hits = np.arange(trials + 1)
     beyond = [
         [epsilon_lower(counts(int(a), int(b), trials), level=LEVEL) > math.log(3) for b in hits]
@@ -107,7 +108,8 @@ def test_two_blocks_reject_with_at_most_the_level() -> None:
                 for d in hits:
                     chain = Chain((first, counts(c, d, trials)), (0.5, 0.5))
                     weight = seen * binom.pmf(c, trials, p) * binom.pmf(d, trials, q)
-                    if weight > 1e-9 and chain.rejects([(epsilon, 0.0)] * 2, level=LEVEL):
+                    # what is too rare to matter counts as rejected
+                    if weight < 1e-5 or chain.rejects([(epsilon, 0.0)] * 2, level=LEVEL):
                         chance += weight
     assert chance <= LEVEL
 
@@ -138,6 +140,7 @@ def brute_force(seen: Counts, epsilon: float, delta: float, floor: float) -> flo
     return best
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("hits", "other", "trials", "epsilon", "delta"),
     [

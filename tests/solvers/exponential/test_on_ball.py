@@ -63,6 +63,7 @@ def lattice_law(erm: ExponentialOnBall, data: Any) -> tuple[Floats, Floats]:  # 
     return points, weights / weights.sum()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.false_alarm(1e-9)
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("ridge", [0.0, 2.0])

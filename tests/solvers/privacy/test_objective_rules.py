@@ -85,7 +85,7 @@ def test_logistic_pure_rule_is_the_maximum(scale: float, ridge: float, relation:
     assert found == pytest.approx(brute, rel=1e-6)
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples // 4)
 @given(st.floats(0.05, 3.0), st.floats(0.05, 8.0), st.floats(0.0, 4.0))
 def test_profiles_are_just_above_the_integral(shift: float, bend: float, epsilon: float) -> None:
     p = np.linspace(0, 1, 401)
@@ -169,7 +169,7 @@ def test_a_last_noise_costs_what_its_square_adds(loss: Loss, relation: Relation)
     assert tiny == pytest.approx(asked.gaussian(sigma, 1.0).guarantee.delta, rel=0.05)
 
 
-@settings(max_examples=20)
+@settings(max_examples=settings().max_examples // 5)
 @given(st.floats(0.1, 2.0), st.floats(0.05, 4.0), st.floats(0.1, 3.0), st.floats(0.01, 1.0))
 def test_followed_profiles_are_just_above_the_integral(
     shift: float, bend: float, epsilon: float, last: float
@@ -233,7 +233,7 @@ def exact_delta(left: Data, right: Data, *, ridge: float, sigma: float, epsilon:
     return float(weights @ excess)
 
 
-@settings(max_examples=12)
+@settings(max_examples=settings().max_examples // 8)
 @given(
     st.integers(0, 10_000),
     st.floats(0.3, 4.0),
