@@ -292,10 +292,7 @@ class Rows:
     ) -> tuple[Floats, Floats]:
         """Rows and labels, refused or clipped beyond their bounds."""
         bounds = Bounds(norm=self.bound, label_bound=label_bound)
-        kept, targets = bounds.prepare(features, labels, clip=self.clip)
-        if self.constant == 0.0:
-            return kept, targets
-        return np.hstack([kept, np.full((len(kept), 1), self.constant)]), targets
+        return bounds.prepare(features, labels, clip=self.clip, constant=self.constant)
 
     def width(self, features: int) -> int:
         """How many columns prepared rows have."""
