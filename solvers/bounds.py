@@ -95,30 +95,36 @@ class Bounds:
         y: ArrayLike,
         *,
         clip: bool = False,
+        constant: float = 0.0,
     ) -> tuple[Floats, Floats]:
         """Features (n, d) and labels (n) as floats that obey the bounds exactly; else raise.
 
         Rows that exceed the norm by a rounding error (2^-40 of it) are scaled back, clip or not;
         entries below 2^-400 of it are taken for 0, so that products of them do not underflow.
-        Both look at one record at a time.
+        Both look at one record at a time. A `constant` other than 0 becomes one more feature of
+        every row, beyond the norm.
         """
         if self.weighted:
             own, weights = split_labels(y)
-            rows, labels = self.unweighted().prepare(X, own, clip=clip)
+            rows, labels = self.unweighted().prepare(X, own, clip=clip, constant=constant)
             return rows, weighted_labels(labels, _shares(weights, clip=clip))
         rows, labels = real_matrix("X", X), numbers("y", y)
         if len(rows) != len(labels):
             raise InvalidParameter(
                 f"y has {len(labels)} labels and X {len(rows)} rows; there must be equally many"
             )
-        return self._rows(rows, clip=clip), self._labels(labels, clip=clip)
+        return self._rows(rows, clip=clip, constant=constant), self._labels(labels, clip=clip)
 
-    def _rows(self, rows: Floats, *, clip: bool) -> Floats:
+    def _rows(self, rows: Floats, *, clip: bool, constant: float) -> Floats:
         bound = float(self.norm)
         # The computed norm is within (d + 4) units in the last place of the true one, and so is
         # a scaled row of what it should be: twice that below the bound is certainly inside.
         certain = bound * (1.0 - 2 * (rows.shape[1] + 4) * _UNIT)
-        scaled = rows
+        longer = scaled = rows
+        if constant != 0.0:
+            longer = np.empty((len(rows), rows.shape[1] + 1))
+            longer[:, -1] = constant
+            scaled = longer[:, :-1]
         for part in _row_blocks(rows.shape):
             block = rows[part]
             sizes = np.abs(block)
@@ -132,16 +138,14 @@ class Bounds:
             small = _has_small(sizes, bound) and bool(
                 ((sizes < _SMALL * bound) & (sizes > 0.0)).any()
             )
-            if not long.any() and not small:
-                continue
-            scaled = rows.copy() if scaled is rows else scaled
-            if small:
-                scaled[part] = np.where(sizes < _SMALL * bound, 0.0, block)
-            if long.all():
-                scaled[part] *= (certain / lengths)[:, None]
-            else:
-                scaled[part][long] *= (certain / lengths[long])[:, None]
-        return scaled
+            if scaled is rows:
+                if not long.any() and not small:
+                    continue
+                longer = scaled = rows.copy()
+            kept = np.where(sizes < _SMALL * bound, 0.0, block) if small else block
+            shares = np.where(long, certain / np.where(long, lengths, 1.0), 1.0)
+            np.multiply(kept, shares[:, None], out=scaled[part])  # by 1: as it is
+        return longer
 
     def _labels(self, labels: Floats, *, clip: bool) -> Floats:
         if self.labels is not None:

@@ -41,7 +41,7 @@ from solvers.privacy.noise import (
     kind_of,
     noise_ratio,
 )
-from solvers.privacy.theorems import APPROXIMATE_MINIMUM as LAST_NOISE
+from solvers.privacy.theorems import LAST_ITERATE_ROUNDING
 
 Accounting: TypeAlias = Literal["steps", "last"]
 ACCOUNTING: tuple[Accounting, ...] = get_args(Accounting)
@@ -62,7 +62,8 @@ class GradientDescent:
 
     With `accounting` "last" the claim is about the last iterate alone, and the noise stays bounded
     as steps grow: for smooth losses, learning rates of at most 2/(smoothness + ridge), Gaussian
-    noise and records that are replaced. [`hidden_path`, proofs/last_iterate.py]
+    noise and records that are replaced. [`hidden_path`, proofs/last_iterate.py and
+    proofs/last_iterate_rounding.py]
 
     The default learning rate, R/(B·√(k + 1)), gives the averaged iterate an expected excess risk of
     at most R·B/√(k + 1), B² bounding the second moment of a noisy mean gradient
@@ -116,7 +117,11 @@ class GradientDescent:
     def claim(self) -> Claim:
         assumes = assumptions(self.setting, kind_of(self.budget))
         if self._hides and self.setting.arithmetic == "grid":
-            assumes = (*assumes, EXPONENTIAL_ACCURACY, f"rounding on the way: {LAST_NOISE}")
+            assumes = (
+                *assumes,
+                EXPONENTIAL_ACCURACY,
+                f"rounding on the way: {LAST_ITERATE_ROUNDING}",
+            )
         return Claim(self.budget, self.setting.relation, self.theorem, assumes)
 
     @property

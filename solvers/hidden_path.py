@@ -15,8 +15,8 @@ closer by c = max(|1 − η·r|, |1 − η·(β + r)|) at least, and c ≤ 1 if 
 is computed in floats. With the noise as it was before rounding, one step ends within ρ of the ideal
 one from the same θ, and steps contract; so the last iterate is within ρ·Σ cʲ of the ideal one that
 the same noise leads to. A last Gaussian noise hides that distance: the pair of ideal iterate and
-what is released is an adaptive composition, with μ² = μ₁² + μ₂². [Theorems approximate-minimum and
-gaussian-composition] The two noises add up to the least where μ₁² and μ₂² are as the two distances
+what is released is an adaptive composition, with μ² = μ₁² + μ₂². [Theorem last-iterate-rounding]
+The two noises add up to the least where μ₁² and μ₂² are as the two distances
 that they hide.
 
 ρ is the sum of these, for ‖θ‖ ≤ B on the domain, slopes clipped to C, rows within R, d parameters
@@ -54,7 +54,6 @@ _FAR = 1024.0
 _LEAST_DELTA = 2.0**-900
 _MOST_EPSILON = 2.0**17  # so that e^ε times what is set aside for is below it, too
 _LARGEST = 2.0**500  # what squares without overflow
-_LEAST_NOISE = 2.0**-40  # of the longest sum, so that no sum is held within ±2^61 steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +126,8 @@ class HiddenPath:
                 f"learning_rate={self.learning_rate!r} and ridge={float(setting.ridge)!r} must be "
                 "of a size for accounting='last' at which iterates neither overflow nor underflow"
             )
-        if on_grid and not self.scale > _LEAST_NOISE * self._clip * int(setting.records):
-            raise InvalidParameter(
-                f"budget={self.budget!r} must be smaller for accounting='last': the noise would be "
-                "lost in the sum"
-            )
+        # Slopes are off by half a unit, so that refuses more than 2^20 records. As the noise is at
+        # least 2^-9 of the clipping norm, no sum is ever held within ±2^61 steps of the grid.
         if on_grid and self._share > 0.5:
             raise InvalidParameter(
                 f"records={setting.records!r} must be fewer for accounting='last': rounding moves "

@@ -9,7 +9,8 @@ Each is a frozen value with
 
 `arithmetic="grid"`, the default, is float-safe: which outputs can occur does not depend on the
 data, and each occurs with exactly the probability that the claim's proof is about. Additive noise
-is moved to a grid (`grid`) and drawn there by inversion (`laws`, `inversion`, `norm_noise`);
+is moved to a grid (`grid`) and drawn there by inversion (`magnitudes`, `inversion`, `norm_noise`,
+`euclidean_noise`);
 finite choices are drawn in `choice`. How long a draw takes depends on its noise, so a release
 should not be timed by an adversary. `arithmetic="real"` draws plain floats, for simulation, and
 its claim says so.

@@ -23,6 +23,7 @@ from dpverify.errors import (
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import grounds, outputs_of, per_draw, real_array
+from dpverify.mechanisms.sampling.euclidean_noise import EuclideanNoise
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
 from dpverify.mechanisms.sampling.norm_noise import LARGEST_NORM, NormNoise, direction_law, lengths
@@ -100,7 +101,12 @@ class NormMechanism(Described):
                 f"norm={self.norm!r} must be at most {LARGEST_NORM:g}, or inf, on a grid; "
                 'arithmetic="real" has no such limit'
             )
-        law = NormNoise(float(self.norm), answer.size, noise.scale_in_steps)
+        steps = noise.scale_in_steps
+        law = (
+            EuclideanNoise(answer.size, steps)
+            if self.norm == 2
+            else NormNoise(float(self.norm), answer.size, steps)
+        )
         return noise.grid.release(answer, law.draw(size, rng).reshape(shape))
 
     def log_density(self, outputs: ArrayLike, data: ArrayLike) -> Floats:

@@ -175,6 +175,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             records=records,
             classes=classes if parts == 1 else 2,
         )
+        if classes == 2 and isinstance(self._loss(), Logistic | HuberHinge):
+            why = f"{why}; {defaults.NOT_AHEAD}"
         return "gradient" if follows else other, why
 
     def _claim(self, fits: Sequence[Fitted], declared: Declaration) -> Claim:
@@ -245,7 +247,8 @@ class PrivateLogisticRegression(LinearClassifier):
         Which data sets are neighbors. Must be declared.
     method : {"auto", "objective", "output", "gradient", "sgd"}
         The algorithm. "auto" follows noisy gradients where the number of records is public and
-        small for the noise, and is objective perturbation elsewhere or where a ridge is declared.
+        small for the noise, and is objective perturbation elsewhere or where a ridge is declared;
+        losses with corners take output perturbation. `reason_` says why.
         More than two classes are fitted jointly (softmax) on the whole budget; with "objective" and
         "output" up to 2,000 weights in all, and beyond that each class against the others, on its
         share of the budget.

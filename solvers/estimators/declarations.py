@@ -292,10 +292,7 @@ class Rows:
     ) -> tuple[Floats, Floats]:
         """Check rows and labels against their bounds; clip them if that was asked for."""
         bounds = Bounds(norm=self.bound, label_bound=label_bound)
-        kept, targets = bounds.prepare(features, labels, clip=self.clip)
-        if self.constant == 0.0:
-            return kept, targets
-        return np.hstack([kept, np.full((len(kept), 1), self.constant)]), targets
+        return bounds.prepare(features, labels, clip=self.clip, constant=self.constant)
 
     def width(self, features: int) -> int:
         """The number of columns after preparation."""

@@ -7,9 +7,10 @@ what was seen of it on the way (L-BFGS). A Hessian that no longer helps is forme
 that does not shorten the gradient is halved until J falls.
 
 With many features no Hessian is formed. The first steps take it for a multiple of the identity,
-which the corrections soon mend where it has few distinct curvatures, as for more features than
-records; when they no longer help, the Newton equation is solved by conjugate gradients, whose
-steps are passes too.
+wherever no step has gone yet: as much of the gradient as the steps so far can cancel is cancelled
+by them together, which is soon all of it where there are few distinct curvatures, as for more
+features than records. When that no longer helps, the Newton equation is solved by conjugate
+gradients, whose steps are passes too.
 """
 
 from abc import ABC, abstractmethod
@@ -25,6 +26,8 @@ _SAMPLE = 80  # records for each feature in the problem that gives the start
 _LEAST_SAMPLE = 8000
 _DENSE = 600  # features beyond which Hessians are not formed
 _LOOKED_AT = 64  # records whose lengths give the first step its own
+_LEAST_ROWS = 64  # in a block: calls for fewer take longer than their sums
+_REMEMBERED = 30  # steps that are looked back at with many features
 _FAILURES = 4  # steps that do not help before a Hessian is asked for
 _PASSES = 500
 _HALVINGS = 60
@@ -48,12 +51,14 @@ def minimize_large(
     array([0.5])
     """
     tolerance = max(tolerance, _ROUNDING * len(objective.features))
+    model: _Corrected | None = None
+    if len(linear) > _DENSE:
+        curvature = _first_curvature(objective)
+        model = _Multiple(curvature)
+        start = -linear / curvature if start is None else start
     point = _start(objective, linear) if start is None else start
     gradient = _gradient(objective, point, linear)
     shortest = _length(gradient)
-    model: _Corrected | None = None
-    if len(point) > _DENSE:
-        model = _Multiple(_first_curvature(objective))
     for _ in range(_PASSES):
         if _length(gradient) <= tolerance:
             break
@@ -110,28 +115,17 @@ class _Corrected(ABC):
         if product > 0.0:
             self._seen.append((step, change, 1.0 / product))
 
-    def direction(self, gradient: Floats) -> Floats:
-        """−H⁻¹·gradient, with the corrected H. [Nocedal, Math. Comp. 35, 1980]"""
-        rest, shares = -gradient, []
-        for step, change, inverse in reversed(self._seen):
-            shares.append(inverse * float(step @ rest))
-            rest = rest - shares[-1] * change
-        solved = self._solved(rest)
-        for (step, change, inverse), share in zip(self._seen, reversed(shares), strict=True):
-            solved = solved + (share - inverse * float(change @ solved)) * step
-        return solved
-
     def after_failing(self, step: Floats, change: Floats) -> "_Corrected | None":  # noqa: ARG002
         """The model to try after a rejected step; None to compute a new Hessian."""
         return None
 
     @abstractmethod
-    def _solved(self, right: Floats) -> Floats:
-        """The uncorrected H⁻¹·right."""
+    def direction(self, gradient: Floats) -> Floats:
+        """About −H⁻¹·gradient."""
 
 
 class _Multiple(_Corrected):
-    """A multiple of the identity: the curvature along the last step."""
+    """A multiple of the identity, but along the steps so far: there the gradient is cancelled."""
 
     keep = _SHORTER  # its steps are cheap
 
@@ -140,17 +134,23 @@ class _Multiple(_Corrected):
         self._curvature = curvature
         self._failures = 0
 
+    def direction(self, gradient: Floats) -> Floats:
+        """Least squares of what steps change. [Fang, Saad, Numer. Linear Algebra Appl. 16, 2009]"""
+        if not self._seen:
+            return -gradient / self._curvature
+        steps, changes, _ = map(np.array, zip(*self._seen[-_REMEMBERED:], strict=True))
+        lengths = np.linalg.norm(changes, axis=1)
+        changes /= lengths[:, None]
+        shares = np.linalg.lstsq(changes @ changes.T, changes @ gradient, rcond=_ROUNDING)[0]
+        rest = gradient - shares @ changes
+        direction: Floats = -(shares / lengths) @ steps - rest / self._curvature
+        return direction
+
     def after_failing(self, step: Floats, change: Floats) -> "_Corrected | None":
         """The model after a rejected step, which still shows a curvature."""
         self._failures += 1
         self.learn(step, change)
         return self if self._failures <= _FAILURES else None
-
-    def _solved(self, right: Floats) -> Floats:
-        if not self._seen:
-            return right / self._curvature
-        _, change, inverse = self._seen[-1]
-        return right / (inverse * float(change @ change))
 
 
 class _Model(_Corrected):
@@ -175,7 +175,19 @@ class _Model(_Corrected):
                 hessian += scaled.T @ scaled
         self._factor = None if hessian is None else _factor(hessian, objective.ridge)
 
+    def direction(self, gradient: Floats) -> Floats:
+        """−H⁻¹·gradient, H corrected by what was learned. [Nocedal, Math. Comp. 35, 1980]"""
+        rest, shares = -gradient, []
+        for step, change, inverse in reversed(self._seen):
+            shares.append(inverse * float(step @ rest))
+            rest = rest - shares[-1] * change
+        solved = self._solved(rest)
+        for (step, change, inverse), share in zip(self._seen, reversed(shares), strict=True):
+            solved = solved + (share - inverse * float(change @ solved)) * step
+        return solved
+
     def _solved(self, right: Floats) -> Floats:
+        """The uncorrected H⁻¹·right."""
         if self._factor is None:
             return self._conjugate_gradients(right)
         solved: Floats = cho_solve(self._factor, right)
@@ -261,7 +273,7 @@ def _descent(
 
 def _blocks(objective: Objective) -> list[slice]:
     n, d = objective.features.shape
-    rows = max(1, _BLOCK // d)
+    rows = max(_LEAST_ROWS, _BLOCK // d)
     return [slice(first, min(first + rows, n)) for first in range(0, n, rows)]
 
 

@@ -24,10 +24,11 @@ from dpverify.errors import Arithmetic, InvalidParameter, check_positive, settle
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, ZeroConcentratedDP
 from dpverify.mechanisms import Gaussian, NormMechanism
 from dpverify.mechanisms.inputs import RANDOM_BITS, REAL_ARITHMETIC
+from dpverify.mechanisms.sampling.euclidean_noise import EuclideanNoise
 from dpverify.mechanisms.sampling.grid import GridNoise
 from dpverify.mechanisms.sampling.inversion import nearest_steps
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL, HALF_NORMAL, Magnitude
-from dpverify.mechanisms.sampling.norm_noise import NormNoise, direction_law
+from dpverify.mechanisms.sampling.norm_noise import direction_law
 from dpverify.neighbors import Relation
 from dpverify.theorems import (
     ANALYTIC_GAUSSIAN,
@@ -189,8 +190,7 @@ class StepNoise:
 
 
 _FINE_NORMAL = 30  # the scale of b is at least 2^30 steps, which floats still settle
-_FINE_NORM = 22  # of norm noise all coordinates must be settled at once
-_LONG = 1000  # coordinates beyond which they hardly ever are
+_FINE_NORM = 26  # of norm noise coordinates are longer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,10 +261,6 @@ class LastNoise:
 
     Density ∝ e^(−‖z‖/scale), scale = 2·error/ε, which is ε-DP; or N(0, σ²) if `gaussian`, with
     `ratio` = σ over the sensitivity. [Theorem approximate-minimum]
-
-    Of more than a thousand coordinates, which floats hardly ever settle all at once, each has its
-    own Laplace noise in place of the first: ε-DP for a sensitivity of √d·2·error in ℓ1, and longer
-    by less than √2 on average.
     """
 
     error: float
@@ -280,23 +276,18 @@ class LastNoise:
     def release(self, points: Floats, rng: np.random.Generator) -> Floats:
         """The points (B, d), each with independent noise."""
         size, dimension = points.shape
-        by_one = not self.gaussian and dimension > _LONG
         sensitivity = 2.0 * self.error
-        if by_one:
-            sensitivity = enclose(lambda: 2 * ball(self.error) * ball(dimension).sqrt())[1]
         noise = GridNoise(
             scale=enclose(lambda: ball(sensitivity) * ball(self.ratio))[1],
             sensitivity=sensitivity,
-            norm=1.0 if by_one else 2.0,
+            norm=2.0,
             dimension=dimension,
             exponent=None,
             fine=6,  # the grid may be coarse against an error that is tiny itself
         )
         steps = noise.scale_in_steps
         drawn: Ints
-        if by_one:
-            drawn = nearest_steps(EXPONENTIAL, steps, points.shape, rng)
-        elif self.gaussian:
+        if self.gaussian:
             drawn = nearest_steps(HALF_NORMAL, steps, points.shape, rng)
         else:
             drawn = norm_steps(steps, size, dimension, rng)
@@ -307,7 +298,7 @@ def norm_steps(scale: float, size: int, dimension: int, rng: np.random.Generator
     """Integer vectors: noise of density ∝ e^(−‖z‖/scale), rounded to whole steps."""
     if dimension == 1:
         return nearest_steps(EXPONENTIAL, scale, (size, 1), rng)
-    return NormNoise(norm=2.0, dimension=dimension, scale=scale).draw(size, rng)
+    return EuclideanNoise(dimension, scale).draw(size, rng)
 
 
 def kind_of(budget: object) -> Kind:

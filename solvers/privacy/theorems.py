@@ -200,6 +200,16 @@ APPROXIMATE_MINIMUM_GAUSSIAN = Theorem(
     source="derived here; Iyengar, Near, Song, Thakkar, Thakurta, Wang, IEEE S&P 2019, adds the two budgets",
     proof="proofs/approximate_minimum_gaussian.py",
 )
+LAST_ITERATE_ROUNDING = Theorem(
+    name="last-iterate-rounding",
+    statement=(
+        "Steps along mean gradients of convex losses of one score, of smoothness β, whose slopes may be clipped, and a ridge r are Lipschitz with c = "
+        "max(|1 − ηr|, |1 − η(β + r)|), at most 1 for η ≤ 2/(β + r). If each of k steps of Lipschitz constant c ≤ 1 is off by at most ρ, and N(0, σ₂²I) is "
+        "added to the last iterate, then its release is μ-GDP with μ² = μ₁² + (2ρ·Σ cʲ/σ₂)², j from 0 to k − 1, where the exact last iterate is μ₁-GDP."
+    ),
+    source="derived here; for the exact iterate Bok, Su, Altschuler, ICML 2024 (arXiv 2403.00278)",
+    proof="proofs/last_iterate_rounding.py",
+)
 POISSON_REPLACED = Theorem(
     name="poisson-subsampling-replaced",
     statement=(

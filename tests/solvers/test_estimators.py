@@ -260,6 +260,8 @@ def test_all_classes_jointly_have_the_whole_budget(method: str, theorem: str) ->
         (PrivateLogisticRegression, {"records": 200}, "gradient", "are 53.6 to one, at most 1000"),
         (PrivateSVM, {"records": 200}, "gradient", "are 53.6 to one, at most 1000"),
         (PrivateLogisticRegression, {"records": 9000}, "objective", "more than 1000"),
+        (PrivateLogisticRegression, {"records": 9000}, "objective", "neither output perturb"),
+        (PrivateSVM, {"records": 200}, "gradient", "nor the last iterate alone did better"),
         (PrivateLogisticRegression, {"classes": (-1, 0, 1), "records": 1 << 22}, "gradient", "3 c"),
         (PrivateLogisticRegression, {}, "objective", "no number of records was declared"),
         (PrivateLogisticRegression, {"records": 200, "ridge": 1.0}, "objective", "a ridge"),

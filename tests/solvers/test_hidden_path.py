@@ -307,6 +307,7 @@ def test_honest_last_iterates_are_not_refuted(budget: ApproxDP, arithmetic: str)
             "clip=0.3 must be None or at least 1.41421",
         ),
         ({"records": 1 << 21}, {}, "records=2097152 must be fewer"),
+        ({"records": (1 << 20) + 1}, {"budget": ApproxDP(2.0**17, 0.999)}, "must be fewer"),
         (
             {"loss": Softmax(2), "bounds": Bounds(norm=1.0, labels=(0, 1)), "clip": 1.0},
             {},

@@ -114,13 +114,13 @@ def test_the_last_noise_keeps_its_ratio() -> None:
         assert expected * 0.97 <= size <= expected * 1.1
 
 
-def test_the_last_noise_of_long_vectors_is_laplace() -> None:
-    """Its scale is √d times that of shorter ones, a coordinate's distribution Laplace."""
+@pytest.mark.false_alarm(2e-9)
+def test_the_last_noise_of_long_vectors_is_no_longer() -> None:
+    """‖z‖ is Gamma(d), whose deviation is a share of 1/√d: 20 draws are near d·scale."""
     last = LastNoise(error=1e-7, ratio=100.0, gaussian=False)
     moved = last.release(np.zeros((20, 2500)), np.random.default_rng(0))
-    scale = 2e-5 * 50.0
-    assert kstest(np.abs(moved).ravel() / scale, "expon").statistic < 0.02
-    assert float(np.abs(moved).mean()) >= scale * 0.98
+    length = float(np.linalg.norm(moved, axis=1).mean()) / (2e-5 * 2500.0)
+    assert 0.97 <= length <= 1.1  # the grid may lengthen it, as in two dimensions
     assert set(last.assumes) <= set(private(GAUSSIAN).claim.assumes)
 
 

@@ -16,6 +16,7 @@ from scipy.stats import gamma, kstwo
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms import Laplace, NormMechanism
+from dpverify.mechanisms.sampling.euclidean_noise import EuclideanNoise
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL, HALF_NORMAL
 from dpverify.mechanisms.sampling.norm_noise import NormNoise, lengths
 from dpverify.mechanisms.sampling.uniform import LazyUniform
@@ -106,19 +107,66 @@ def test_float_vectors_are_128_times_better_than_their_slack(
             assert all(e * 128 < s for e, s in zip(errors, slack.tolist(), strict=True))
 
 
-def test_most_vectors_are_settled_by_floats(
+@pytest.mark.parametrize("dimension", [2, 7])
+@pytest.mark.parametrize("scale", [0.6, 2.0**26])
+def test_balls_and_floats_settle_euclidean_noise_alike(dimension: int, scale: float) -> None:
+    fast = EuclideanNoise(dimension, scale)
+    slow = EuclideanNoise(dimension, scale, caution=1e30)
+    by_floats = fast.draw(100, np.random.default_rng(11))
+    by_balls = slow.draw(100, np.random.default_rng(11))
+    assert by_floats.shape == (100, dimension)
+    assert (by_floats == by_balls).all()
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 30, 301])
+def test_float_coordinates_are_128_times_better_than_their_slack(
+    dimension: int, rng: np.random.Generator
+) -> None:
+    noise = EuclideanNoise(dimension, 2.0**20)
+    width = noise.shared + dimension
+    tails = np.concatenate(
+        [rng.uniform(2.0**-15, 1.0, (2, width)), 2.0 ** -rng.uniform(0.0, 15.0, (2, width))]
+    )
+    common, own = np.split(tails, [noise.shared], axis=1)
+    positions, slacks = noise._positions(*noise._roots(common), own)
+    with ctx.workprec(160):
+        for first, row, position, slack in zip(common, own, positions, slacks, strict=True):
+            root = noise._root_ball([arb(u) for u in first.tolist()])
+            for u, p, s in zip(row.tolist(), position.tolist(), slack.tolist(), strict=True):
+                assert abs(HALF_NORMAL.quantile_ball(arb(u)) * root + 0.5 - p) * 128 < s
+
+
+class _Resolved(list[int]):
+    """Counts how often balls are asked."""
+
+    def watch(self, monkeypatch: pytest.MonkeyPatch, noise: type) -> None:
+        original = noise.resolve  # type: ignore[attr-defined]  # of both kinds of noise
+
+        def counted(*arguments: object) -> object:
+            self.append(1)
+            return original(*arguments)
+
+        monkeypatch.setattr(noise, "resolve", counted)
+
+
+@pytest.mark.parametrize(("norm", "noise"), [(3.0, NormNoise), (2.0, EuclideanNoise)])
+def test_most_draws_are_settled_by_floats(
+    norm: float, noise: type, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = _Resolved()
+    calls.watch(monkeypatch, noise)
+    NormMechanism(scale=1.0, norm=norm).sample(np.zeros(10), 10_000, rng=rng)
+    assert 0 < len(calls) < 100
+
+
+def test_coordinates_of_long_vectors_do_not_wait_for_each_other(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = []
-    original = NormNoise.resolve
-
-    def counted(self: NormNoise, *arguments: object) -> list[int]:
-        calls.append(1)
-        return original(self, *arguments)  # type: ignore[arg-type]  # passed on as they came
-
-    monkeypatch.setattr(NormNoise, "resolve", counted)
-    NormMechanism(scale=1.0).sample(np.zeros(10), 10_000, rng=rng)
-    assert 0 < len(calls) < 100
+    """Even where a shared uniform is one that floats are not trusted with."""
+    calls = _Resolved()
+    calls.watch(monkeypatch, EuclideanNoise)
+    EuclideanNoise(4000, 2.0**20).draw(40, rng)
+    assert 0 < len(calls) < 200
 
 
 @pytest.mark.false_alarm(1e-9)
