@@ -2,9 +2,10 @@
 
 What is released must lie within η of the exact minimum θ* for *every* dataset within the bounds and every noise b: a solver
 that refuses some of them would tell them apart, and one that released something else would not be covered by the
-sensitivity. So floats are asked first, and where their certificate is not within η the same J is minimized in ball
-arithmetic. That search always ends; which of the two answered is no matter, since the theorems on sensitivity and on
-approximate minima ask for a point within η and not for how it was found. There is no third case to pay for.
+sensitivity. So floats are asked first, then floats of twice the digits, and where their certificates are not within η the
+same J is minimized in ball arithmetic. That search always ends; which of them answered is no matter, since the theorems on
+sensitivity and on approximate minima ask for a point within η and not for how it was found. There is no other case to pay
+for. Where λ is tiny the search is one of several, for ridges that fall to λ: each ends, and there are finitely many.
 
 - *descent*: J is λ-strongly convex with slopes that are Λ-Lipschitz, and the step is −tH⁻¹∇J with λ ≤ H ≤ Λ. As dᵀHd ≥ λ‖d‖²,
   J falls by t·|⟨∇J, d⟩|·(1 − Λt/(2λ)) or more, which is the share α that is asked for if t ≤ 2(1 − α)λ/Λ.

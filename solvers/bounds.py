@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
 from dpverify.errors import (
@@ -16,7 +16,7 @@ from dpverify.errors import (
     plain_number,
     settle_fields,
 )
-from solvers.chunks import Block, Chunks
+from solvers.chunks import Block, Chunks, split_labels, weighted_labels
 
 Arrays: TypeAlias = tuple[ArrayLike, ArrayLike]  # features (n, d) and labels (n)
 Data: TypeAlias = Arrays | Chunks
@@ -192,26 +192,6 @@ class Obeying(tuple[Floats, Floats]):  # noqa: SLOT001  # a tuple with a field n
         found = cls(arrays)
         found.bounds = bounds
         return found
-
-
-def weighted_labels(labels: ArrayLike, weights: ArrayLike) -> NDArray[Any]:
-    """Labels and weights as one array that can be sliced.
-
-    >>> weighted_labels([1.0, -1.0], [0.5, 1.0])["weight"].tolist()
-    [0.5, 1.0]
-    """
-    own = np.asarray(labels)
-    pairs = np.empty(len(own), [("label", own.dtype), ("weight", np.float64)])
-    pairs["label"], pairs["weight"] = own, weights
-    return pairs
-
-
-def split_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The labels and the weights of weighted labels; raise if there are no weights."""
-    pairs = np.asarray(y)
-    if pairs.dtype.names != ("label", "weight"):
-        raise InvalidParameter(f"y of type {pairs.dtype} must be weighted labels")
-    return pairs["label"], pairs["weight"]
 
 
 def _shares(weights: ArrayLike, *, clip: bool) -> Floats:

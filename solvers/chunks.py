@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from dpverify.arrays import Floats
@@ -60,18 +60,35 @@ class Chunks:
     changes: tuple[Change, ...] = ()
     sizes: tuple[int, ...] | None = None
     width: int | None = None
+    weighted: bool = (
+        False  # whether each label comes with a weight, as `weighted_labels` pairs them
+    )
 
     @classmethod
-    def arrays(cls, X: Any, y: Any, *, rows: int = ROWS) -> "Chunks":  # noqa: ANN401, N803
+    def arrays(
+        cls,
+        X: Any,  # noqa: ANN401, N803
+        y: Any,  # noqa: ANN401
+        sample_weight: Any = None,  # noqa: ANN401
+        *,
+        rows: int = ROWS,
+    ) -> "Chunks":
         """Slices of arrays, such as `numpy.load(path, mmap_mode="r")`; X may be sparse (scipy)."""
         check_count("rows", rows)
-        if len(np.shape(X)) != 2 or np.shape(y) != np.shape(X)[:1]:
+        shape = _shape("X", X)
+        if len(shape) != 2 or _shape("y", y) != shape[:1]:
             raise InvalidParameter(
-                f"X of shape {np.shape(X)} must be a matrix, and y of shape {np.shape(y)} a list "
+                f"X of shape {shape} must be a matrix, and y of shape {_shape('y', y)} a list "
                 "with one label a row"
             )
+        if sample_weight is not None and _shape("sample_weight", sample_weight) != shape[:1]:
+            raise InvalidParameter(
+                f"sample_weight of shape {_shape('sample_weight', sample_weight)} must be a list "
+                f"with one weight for each of the {shape[0]} rows of X"
+            )
         sliced: Any = X.tocsr() if is_sparse(X) else X
-        return cls(_Arrays(sliced, y, int(rows)))
+        weighted = sample_weight is not None
+        return cls(_Arrays(sliced, y, sample_weight, int(rows)), weighted=weighted)
 
     @classmethod
     def parquet(
@@ -79,17 +96,31 @@ class Chunks:
         path: str | Path | Sequence[str | Path],
         target: str,
         *,
+        weight: str | None = None,
         columns: Sequence[str] | None = None,
         rows: int = ROWS,
     ) -> "Chunks":
-        """Parquet files, or all those in a folder, in batches of rows; needs pyarrow."""
+        """Parquet files, or all those in a folder, in batches of rows; needs pyarrow.
+
+        `weight` is the column of weights, if there is one; it is no feature.
+        """
         check_count("rows", rows)
-        return cls(_Parquet.of(path, target, columns, int(rows)))
+        found = _Parquet.of(path, target, weight, columns, int(rows))
+        return cls(found, weighted=weight is not None)
 
     @classmethod
-    def dask(cls, X: Any, y: Any = None, *, target: str | None = None) -> "Chunks":  # noqa: ANN401, N803
-        """Dask arrays X and y with equal chunks, or a Dask dataframe with a column `target`."""
-        return cls(_Dask.of(X, y, target))
+    def dask(
+        cls,
+        X: Any,  # noqa: ANN401, N803
+        y: Any = None,  # noqa: ANN401
+        sample_weight: Any = None,  # noqa: ANN401
+        *,
+        target: str | None = None,
+        weight: str | None = None,
+    ) -> "Chunks":
+        """Dask arrays with equal chunks, or a Dask dataframe with columns `target` and `weight`."""
+        found = _Dask.of(X, y, sample_weight, target, weight)
+        return cls(found, weighted=sample_weight is not None or weight is not None)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -102,11 +133,21 @@ class Chunks:
             )
         return sum(self.sizes)
 
-    def map(self, change: Change, *, width: int | None = None) -> "Chunks":
-        """The chunks with a function applied to every block, to each record by itself."""
+    def map(
+        self, change: Change, *, width: int | None = None, weighted: bool | None = None
+    ) -> "Chunks":
+        """The chunks with a function applied to every block when it is read, to each record by itself."""
         return replace(
-            self, changes=(*self.changes, change), width=self.width if width is None else width
+            self,
+            changes=(*self.changes, change),
+            width=self.width if width is None else width,
+            weighted=self.weighted if weighted is None else weighted,
         )
+
+    def check_unweighted(self, who: str) -> None:
+        """Refuse weights, for who knows of none."""
+        if self.weighted:
+            raise InvalidParameter(f"chunks with weights must come without: {who} takes no weights")
 
     def unlabeled(self) -> "Chunks":
         """The chunks without labels, which a file need then not have.
@@ -171,8 +212,8 @@ class _Work:
     function: Callable[..., Any]
     columns: int
 
-    def __call__(self, X: Any, y: Any, *extra: Any) -> Any:  # noqa: ANN401, N803
-        block: Block = X.toarray() if is_sparse(X) else np.asarray(X), np.asarray(y)
+    def __call__(self, X: Any, y: Any, weights: Any, *extra: Any) -> Any:  # noqa: ANN401, N803
+        block: Block = X.toarray() if is_sparse(X) else _array("X", X), _array("y", y)
         if block[0].ndim != 2 or block[0].shape[1] != self.columns:
             raise InvalidParameter(
                 f"every chunk of X must have the {self.columns} columns of the first one"
@@ -181,6 +222,14 @@ class _Work:
             raise InvalidParameter(
                 f"every chunk must have a label for each row: {block[1].shape} and {block[0].shape}"
             )
+        if weights is not None:
+            found = _array("sample_weight", weights)
+            if found.shape != block[1].shape:
+                raise InvalidParameter(
+                    "every chunk must have a weight for each row: "
+                    f"{found.shape} and {block[0].shape}"
+                )
+            block = block[0], weighted_labels(block[1], found)
         for change in self.changes:
             block = change(block)
         return self.function(block, *extra)
@@ -190,6 +239,7 @@ class _Work:
 class _Arrays:
     X: Any
     y: Any
+    weights: Any  # None for none
     rows: int
 
     @property
@@ -200,28 +250,40 @@ class _Arrays:
         starts = range(0, max(len(self.y), 1), self.rows)
         for index, start in enumerate(starts):
             part = slice(start, start + self.rows)
-            yield work(self.X[part], self.y[part], *_extra(extras, index))
+            weights = None if self.weights is None else self.weights[part]
+            yield work(self.X[part], self.y[part], weights, *_extra(extras, index))
 
 
 @dataclass(frozen=True, slots=True)
 class _Parquet:
     paths: tuple[str, ...]
     target: str | None  # None for labels of 0
+    weight: str | None  # None for no weights
     names: tuple[str, ...]
     rows: int
 
     @classmethod
-    def of(cls, path: object, target: str, columns: Sequence[str] | None, rows: int) -> "_Parquet":
+    def of(
+        cls,
+        path: object,
+        target: str,
+        weight: str | None,
+        columns: Sequence[str] | None,
+        rows: int,
+    ) -> "_Parquet":
         paths = _files(path)
         first = _opened(paths[0]).schema_arrow.names
-        names = tuple(columns or [name for name in first if name != target])
-        absent = [name for name in (*names, target) if name not in first]
-        if absent or target in names or not names:
+        others = [target] if weight is None else [target, weight]
+        names = tuple(columns or [name for name in first if name not in others])
+        asked = [*names, *others]
+        unlike = len({*others}) == len(others) and not {*others} & {*names}
+        if not names or not unlike or not all(name in first for name in asked):
+            told = "" if weight is None else f", weight={weight!r}"
             raise InvalidParameter(
-                f"target={target!r} and columns={list(names)!r} must be different columns of "
+                f"target={target!r}{told} and columns={list(names)!r} must be different columns of "
                 f"{paths[0]}, which has: {', '.join(first)}"
             )
-        return cls(paths, target, names, rows)
+        return cls(paths, target, weight, names, rows)
 
     @property
     def columns(self) -> int:
@@ -232,13 +294,16 @@ class _Parquet:
         for frame in self._batches():
             block = np.column_stack([_numbers(frame[name]) for name in self.names])
             labels = np.zeros(len(block)) if self.target is None else _labels(frame[self.target])
-            yield work(block, labels, *_extra(extras, index))
+            weights = None if self.weight is None else _weights(frame[self.weight])
+            yield work(block, labels, weights, *_extra(extras, index))
             index += 1
         if index == 0:
-            yield work(np.zeros((0, self.columns)), np.zeros(0), *_extra(extras, 0))
+            none = np.zeros(0)
+            weights = None if self.weight is None else none
+            yield work(np.zeros((0, self.columns)), none, weights, *_extra(extras, 0))
 
     def _batches(self) -> Iterator[dict[str, Any]]:
-        wanted = [*self.names, *([] if self.target is None else [self.target])]
+        wanted = [*self.names, *(name for name in (self.target, self.weight) if name is not None)]
         for path in self.paths:
             file = _opened(path)
             if not set(wanted) <= set(file.schema_arrow.names):
@@ -253,27 +318,60 @@ class _Parquet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Dask:
-    blocks: tuple[Any, ...]  # delayed pairs (X, y)
+    blocks: tuple[Any, ...]  # delayed triples (X, y, weights)
     width: int
 
     @classmethod
-    def of(cls, X: Any, y: Any, target: str | None) -> "_Dask":  # noqa: ANN401, N803
+    def of(
+        cls,
+        X: Any,  # noqa: ANN401, N803
+        y: Any,  # noqa: ANN401
+        sample_weight: Any,  # noqa: ANN401
+        target: str | None,
+        weight: str | None,
+    ) -> "_Dask":
         from dask.delayed import delayed  # noqa: PLC0415  # an extra
 
         if target is not None:
-            names = [name for name in X.columns if name != target]
-            if y is not None or len(names) != len(X.columns) - 1:
-                raise InvalidParameter(f"target={target!r} must be a column of X, given without y")
-            split = delayed(_split, pure=True)
-            return cls(tuple(split(part, names, target) for part in X.to_delayed()), len(names))
-        if y is None or X.ndim != 2 or y.ndim != 1 or X.chunks[0] != y.chunks[0]:
+            return cls._of_frame(X, (y, sample_weight), target, weight)
+        if weight is not None:
             raise InvalidParameter(
-                "X and y must be Dask arrays whose rows are cut alike, or target= be given"
+                f"weight={weight!r} must be None without target=; sample_weight= takes an array"
             )
-        whole = X.rechunk({1: -1})
-        pairs = zip(whole.to_delayed().ravel(), y.to_delayed().ravel(), strict=True)
-        both = delayed(_pair, pure=True)
-        return cls(tuple(both(*pair) for pair in pairs), int(X.shape[1]))
+        lists = [y] if sample_weight is None else [y, sample_weight]
+        cuts: list[Any] = [getattr(each, "chunks", None) for each in (X, *lists)]
+        if None in cuts or X.ndim != 2 or any(cut != cuts[0][:1] for cut in cuts[1:]):
+            told = "X and y" if sample_weight is None else "X, y and sample_weight"
+            raise InvalidParameter(
+                f"{told} must be Dask arrays whose rows are cut alike, or target= be given"
+            )
+        parts = [each.to_delayed().ravel() for each in (X.rechunk({1: -1}), *lists)]
+        triple = delayed(_triple, pure=True)
+        blocks = tuple(triple(*each) for each in zip(*parts, strict=True))
+        return cls(blocks, int(X.shape[1]))
+
+    @classmethod
+    def _of_frame(
+        cls,
+        frame: Any,  # noqa: ANN401
+        beside: tuple[Any, Any],
+        target: str,
+        weight: str | None,
+    ) -> "_Dask":
+        from dask.delayed import delayed  # noqa: PLC0415  # an extra
+
+        names = [name for name in frame.columns if name not in {target, weight}]
+        others = 1 if weight is None else 2
+        given = any(each is not None for each in beside)
+        if given or len(names) != len(frame.columns) - others or not names:
+            told = "" if weight is None else f" and weight={weight!r}"
+            raise InvalidParameter(
+                f"target={target!r}{told} must be a column of X each, given without y and "
+                "sample_weight, beside other columns"
+            )
+        split = delayed(_split, pure=True)
+        parts = frame.to_delayed()
+        return cls(tuple(split(part, names, target, weight) for part in parts), len(names))
 
     @property
     def columns(self) -> int:
@@ -299,24 +397,62 @@ class _Dask:
             futures[index] = None
 
 
-def _spread(work: _Work, block: Block, *extra: Any) -> Any:  # noqa: ANN401
+def _spread(work: _Work, block: tuple[Any, Any, Any], *extra: Any) -> Any:  # noqa: ANN401
     return work(*block, *extra)
 
 
-def _pair(X: Any, y: Any) -> Block:  # noqa: ANN401, N803
-    return X, y
+def _triple(X: Any, y: Any, weights: Any = None) -> tuple[Any, Any, Any]:  # noqa: ANN401, N803
+    return X, y, weights
 
 
-def _split(frame: Any, names: list[str], target: str) -> Block:  # noqa: ANN401
-    """The features and labels of one partition of a dataframe; raise if its columns changed."""
-    absent = [name for name in (*names, target) if name not in frame.columns]
+def _split(frame: Any, names: list[str], target: str, weight: str | None) -> tuple[Any, Any, Any]:  # noqa: ANN401
+    """The arrays of one partition of a dataframe; raise if its columns changed."""
+    wanted = (*names, target) if weight is None else (*names, target, weight)
+    absent = [name for name in wanted if name not in frame.columns]
     if absent:
         raise InvalidParameter(f"columns={absent!r} must be in every partition: they changed")
-    return frame[names].to_numpy(), frame[target].to_numpy()
+    weights = None if weight is None else _array("sample_weight", frame[weight])
+    return frame[names].to_numpy(), frame[target].to_numpy(), weights
 
 
 def _extra(extras: Sequence[Any] | None, index: int) -> tuple[Any, ...]:
     return () if extras is None else (extras[index],)
+
+
+def _shape(name: str, value: Any) -> tuple[int, ...]:  # noqa: ANN401
+    try:
+        return tuple(np.shape(value))
+    except ValueError:
+        raise InvalidParameter(f"{name} must be an array: its rows differ") from None
+
+
+def _array(name: str, value: Any) -> NDArray[Any]:  # noqa: ANN401
+    if np.ma.is_masked(value):
+        raise InvalidParameter(f"{name} must be finite: it has masked entries")
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise InvalidParameter(f"{name} must be an array: its rows differ") from None
+
+
+def weighted_labels(labels: ArrayLike, weights: ArrayLike) -> NDArray[Any]:
+    """Each label with its weight, as one array that can be cut.
+
+    >>> weighted_labels([1.0, -1.0], [0.5, 1.0])["weight"].tolist()
+    [0.5, 1.0]
+    """
+    own, beside = np.asarray(labels), np.asarray(weights)
+    pairs = np.empty(len(own), [("label", own.dtype), ("weight", beside.dtype)])
+    pairs["label"], pairs["weight"] = own, beside
+    return pairs
+
+
+def split_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Labels and weights of weighted labels; or refuse what is none."""
+    pairs = np.asarray(y)
+    if pairs.dtype.names != ("label", "weight"):
+        raise InvalidParameter(f"y of type {pairs.dtype} must be weighted labels")
+    return pairs["label"], pairs["weight"]
 
 
 def _size(block: Block) -> int:
@@ -386,6 +522,12 @@ def _numbers(column: Any) -> Floats:  # noqa: ANN401  # a pyarrow column
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
         raise InvalidParameter(f"features of type {kind} must be numbers")
     found: Floats = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    return found
+
+
+def _weights(column: Any) -> NDArray[Any]:  # noqa: ANN401
+    """A missing weight of a column of numbers is NaN; what is no number is refused later on."""
+    found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return found
 
 

@@ -15,7 +15,7 @@ from dpverify.errors import InvalidParameter, check_count, check_draw, settle_fi
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
 from solvers.bounds import numbers, real_matrix
-from solvers.chunks import Block, Chunks
+from solvers.chunks import Block, Chunks, split_labels
 from solvers.privacy.clipped_sums import Wholes, ceil_log2, exact_zeros
 from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, composition_of, noise_ratio
 
@@ -44,7 +44,7 @@ class Lloyd:
     New centers are post-processing: the noisy mean of a cluster, nearer to the old center the less
     its noisy count stands out of the noise; one that does not starts again beside the largest.
 
-    Data are records, in memory or in chunks, or a pair of records and their weights in [0, 1].
+    Data are records, or a pair of records and their weights in [0, 1]; or chunks of these.
 
     A sample is an array (size, steps, k·(d + 1)) of all that was released; `centers` follow.
 
@@ -110,7 +110,7 @@ class Lloyd:
     def sums(self, data: Records, centers: Floats) -> Wholes:
         """Sums and counts (m, k·(d + 1)) by the centers (m, k, d), exactly, in units of 2^-40."""
         if isinstance(data, Chunks):
-            found: Wholes = data.total(_OneStep(self, centers))
+            found: Wholes = data.total(_OneStep(self, centers, weighted=data.weighted))
             return found
         rows, weights = self._records(data)
         m, k, d = centers.shape
@@ -130,7 +130,7 @@ class Lloyd:
         if not isinstance(data, Chunks):
             self._records(data)
         elif data.sizes is None:
-            data = data.unlabeled().map(self._block).checked()
+            data = data.unlabeled().map(_Looked(self, weighted=data.weighted)).checked()
         noise = self.noise
         released = np.empty((size, int(self.steps), noise.dimension))
         centers = np.tile(self._start, (size, 1, 1))
@@ -179,9 +179,9 @@ class Lloyd:
             found[empty, cluster] = aside
         return found
 
-    def _block(self, block: Block) -> Block:
-        self._records(block[0])
-        return block
+    def check(self, data: ArrayLike | Weighted) -> None:
+        """Refuse what are no records."""
+        self._records(data)
 
     def _records(self, data: ArrayLike | Weighted) -> tuple[Floats, Floats]:
         """Records and weights in whole multiples of 2^-20, rounded towards zero, within bounds."""
@@ -203,9 +203,26 @@ class _OneStep:
 
     lloyd: Lloyd
     centers: Floats
+    weighted: bool
 
     def __call__(self, block: Block) -> Wholes:
-        return self.lloyd.sums(block[0], self.centers)
+        return self.lloyd.sums(_records_of(block, weighted=self.weighted), self.centers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Looked:
+    """A block as it is, once its records were found to be some."""
+
+    lloyd: Lloyd
+    weighted: bool
+
+    def __call__(self, block: Block) -> Block:
+        self.lloyd.check(_records_of(block, weighted=self.weighted))
+        return block
+
+
+def _records_of(block: Block, *, weighted: bool) -> ArrayLike | Weighted:
+    return (block[0], split_labels(block[1])[1]) if weighted else block[0]
 
 
 def nearest(whole: Floats, centers: Floats) -> Ints:

@@ -15,7 +15,7 @@ from dpverify.errors import InvalidParameter, check_count, settle_fields
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
 from solvers.bounds import real_matrix
-from solvers.chunks import Block, Chunks
+from solvers.chunks import Block, Chunks, split_labels
 from solvers.privacy.clipped_sums import Wholes, exact_zeros
 from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio, release_claim
 from solvers.privacy.releases import OneRelease
@@ -152,7 +152,8 @@ class LeafCounts(OneRelease[Labeled]):
     def sums(self, data: Labeled) -> tuple[Wholes, int]:
         """The exact counts; weights are rounded down to multiples of 2^-20."""
         if isinstance(data, Chunks):
-            return data.total(self._counts), -2 * _BITS
+            asked = self._weighed if data.weighted else self._counts
+            return data.total(asked), -2 * _BITS
         rows, indices, *weights = data
         features = real_matrix("data", rows)
         shares = np.asarray(weights[0]) if weights else np.ones(len(features))
@@ -173,3 +174,6 @@ class LeafCounts(OneRelease[Labeled]):
 
     def _counts(self, block: Block) -> Wholes:
         return self.sums(block)[0]
+
+    def _weighed(self, block: Block) -> Wholes:
+        return self.sums((block[0], *split_labels(block[1])))[0]

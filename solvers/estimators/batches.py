@@ -16,11 +16,11 @@ from solvers.chunks import Chunks
 from solvers.estimators.blocks import (
     BoxBlock,
     check_chunked,
-    check_no_weights,
     check_same_classes,
     declared_classes,
     encoded,
     read_chunks,
+    shared_chunks,
 )
 from solvers.estimators.boxes import feature_bounds, within_one
 from solvers.estimators.declarations import (
@@ -68,7 +68,7 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
     ) -> Self:
         """Spend the budget on noisy sums; bad data are refused before any noise is drawn.
 
-        `X` may be `solvers.Chunks`, which has the labels in it and no weights.
+        `X` may be `solvers.Chunks`, which has the labels and weights in it.
         """
         return self._fitted(X, y, sample_weight, batch=False)
 
@@ -114,6 +114,7 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
         self._learn(release, data, rng, first=first)
         self.classes_: NDArray[Any] = classes
         self._box = feature_bounds(self.low, self.high, self.n_features_in_)
+        self._unit: float | None = self.weight_bound
         self.claim_: Claim = claim
         return self
 
@@ -127,6 +128,11 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
         if not np.array_equal(feature_bounds(self.low, self.high, self.n_features_in_), self._box):
             raise InvalidParameter(
                 f"low={self.low!r} and high={self.high!r} must be those of the batches before"
+            )
+        if self.weight_bound != self._unit:
+            raise InvalidParameter(
+                f"weight_bound={self.weight_bound!r} must be that of the batches before, "
+                f"{self._unit!r}: it is the unit of their counts"
             )
 
     def _check_parameters(self) -> None:
@@ -145,10 +151,10 @@ class BatchClassifier(ClassifierMixin, PrivateEstimator, ABC, Generic[Release]):
         classes = declared_classes(self.classes)
         if isinstance(X, Chunks):
             check_chunked(y)
-            check_no_weights(sample_weight, self.weight_bound)
+            shared = shared_chunks(X, sample_weight, self.weight_bound, clip=self.clip)
             low, high = feature_bounds(self.low, self.high, X.source.columns)
-            block = BoxBlock(low, high, clip=self.clip, classes=classes)
-            return read_chunks(self, X.map(block), None, declared, reset=first)
+            block = BoxBlock(low, high, clip=self.clip, classes=classes, weighted=shared.weighted)
+            return read_chunks(self, shared.map(block), None, declared, reset=first)
         rows, labels = validated(
             self, X, y, reset=first, dtype=np.float64, ensure_min_samples=declared.least_records
         )

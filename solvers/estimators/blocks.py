@@ -9,18 +9,35 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter
-from solvers.bounds import numbers, real_matrix, split_labels, weighted_labels
-from solvers.chunks import ROWS, Block, Chunks
+from solvers.bounds import numbers, real_matrix
+from solvers.chunks import ROWS, Block, Chunks, split_labels, weighted_labels
 from solvers.estimators.boxes import within_one
-from solvers.estimators.declarations import DENSE, Declaration, Rows
+from solvers.estimators.declarations import DENSE, Declaration, Rows, weight_shares
 
 
-def check_chunked(y: object) -> None:
-    """Raise if labels are given next to chunks, which contain them."""
-    if y is not None:
+def check_chunked(y: object, sample_weight: object = None) -> None:
+    """Raise if labels or weights are given next to chunks, which contain them."""
+    for name, value in (("y", y), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise InvalidParameter(
+                f"{name}={type(value).__name__} must not be given beside data in chunks, which "
+                "have it in them"
+            )
+
+
+def shared_chunks(
+    chunks: Chunks, sample_weight: object, weight_bound: float | None, *, clip: bool
+) -> Chunks:
+    """The chunks with each weight as a share of the bound, where one was declared."""
+    check_chunked(None, sample_weight)
+    if weight_bound is not None:
+        block = SharesBlock(weight_bound, clip=clip, weighted=chunks.weighted)
+        return chunks.map(block, weighted=True)
+    if chunks.weighted:
         raise InvalidParameter(
-            f"y={type(y).__name__} must not be given beside data in chunks, which have it in them"
+            "weight_bound=None must be declared beside chunks with weights: a bound on every weight"
         )
+    return chunks
 
 
 def declared_classes(classes: Sequence[Any] | None) -> NDArray[Any]:
@@ -40,19 +57,6 @@ def check_same_classes(given: Sequence[Any] | None, declared: Sequence[Any] | No
     wanted = declared_classes(declared)
     if given is not None and not np.array_equal(np.unique(np.asarray(given)), wanted):
         raise InvalidParameter(f"classes={given!r} must be those of the model: {declared!r}")
-
-
-def check_no_weights(sample_weight: object, weight_bound: float | None) -> None:
-    """Raise if weights are given next to chunks."""
-    if sample_weight is not None:
-        raise InvalidParameter(
-            f"sample_weight={type(sample_weight).__name__} must not be given beside data in "
-            "chunks, which have no weights"
-        )
-    if weight_bound is not None:
-        raise InvalidParameter(
-            f"weight_bound={weight_bound!r} must not be given with data in chunks"
-        )
 
 
 def read_chunks(
@@ -108,16 +112,36 @@ def sparse_chunks(X: Any, y: NDArray[Any]) -> Chunks:  # noqa: ANN401, N803  # a
 
 
 @dataclass(frozen=True, slots=True)
+class SharesBlock:
+    """Labels with weights in [0, 1]: what was given over the bound, or 1 over it for none."""
+
+    bound: float
+    clip: bool
+    weighted: bool
+
+    def __call__(self, block: Block) -> Block:
+        rows, labels = block
+        given = None
+        if self.weighted:
+            labels, given = split_labels(labels)
+        check_plain(labels)
+        shares = weight_shares(given, self.bound, len(rows), clip=self.clip)
+        return rows, weighted_labels(labels, np.ones(len(rows)) if shares is None else shares)
+
+
+@dataclass(frozen=True, slots=True)
 class FeatureBlock:
-    """Rows within their norm bound; rows with weights in [0, 1] are scaled by the weight's root."""
+    """Rows within their bound; where labels have weights in [0, 1], scaled by their roots."""
 
     rows: Rows
     weighted: bool = False
 
     def __call__(self, block: Block) -> Block:
         features, none = self.rows.prepare(block[0], np.zeros(len(block[0])))
+        if not self.weighted:
+            return features, none
         # w·xxᵀ is the matrix of √w·x.
-        return features * np.sqrt(block[1])[:, None] if self.weighted else features, none
+        return features * np.sqrt(split_labels(block[1])[1])[:, None], none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,14 +199,22 @@ class TargetBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxBlock:
-    """Features rescaled from [low, high] to [−1, 1], and the records' class numbers, if any."""
+    """Features moved from [low, high] to [−1, 1]; and the number of each record's class, if any.
+
+    Labels are `weighted` where the caller gave weights.
+    """
 
     low: Floats
     high: Floats
     clip: bool
     classes: NDArray[Any] | None = None
+    weighted: bool = False
 
     def __call__(self, block: Block) -> Block:
+        if self.weighted:
+            own, weights = split_labels(block[1])
+            scaled, indices = replace(self, weighted=False)((block[0], own))
+            return scaled, weighted_labels(indices, weights)
         rows = real_matrix("X", block[0])
         scaled = within_one(rows, self.low, self.high, clip=self.clip)
         if self.classes is None:

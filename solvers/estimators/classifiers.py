@@ -16,17 +16,17 @@ from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 from solvers import defaults
-from solvers.bounds import Bounds, weighted_labels
-from solvers.chunks import Chunks, is_sparse
+from solvers.bounds import Bounds
+from solvers.chunks import Chunks, is_sparse, weighted_labels
 from solvers.domains import Domain
 from solvers.estimators.blocks import (
     EncodedBlock,
     OneClass,
     check_chunked,
-    check_no_weights,
     declared_classes,
     encoded,
     read_chunks,
+    shared_chunks,
     sparse_chunks,
 )
 from solvers.estimators.declarations import (
@@ -62,7 +62,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     ) -> Self:
         """Spend the budget on weights; bad data are refused before any noise is drawn.
 
-        `X` may be sparse, or `solvers.Chunks`, which has the labels in it and no weights.
+        `X` may be sparse, or `solvers.Chunks`, which has the labels and weights in it.
         """
         declared, rows = self._declared()
         bounds = Bounds(norm=rows.norm, labels=(-1.0, 1.0))
@@ -72,9 +72,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         indices: NDArray[Any] | Chunks
         if isinstance(X, Chunks):
             check_chunked(y)
-            check_no_weights(sample_weight, self.weight_bound)
+            shared = shared_chunks(X, sample_weight, self.weight_bound, clip=self.clip)
             classes = declared_classes(self.classes)
-            encoding = X.map(EncodedBlock(rows, classes))
+            encoding = shared.map(EncodedBlock(rows, classes, weighted=shared.weighted))
             prepared = indices = read_chunks(self, encoding, rows, declared)
         else:
             features, given = validated(

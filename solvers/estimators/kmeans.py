@@ -13,7 +13,7 @@ from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter, check_count, check_flag
 from solvers.bounds import real_matrix
 from solvers.chunks import Chunks
-from solvers.estimators.blocks import BoxBlock, check_chunked, check_no_weights, read_chunks
+from solvers.estimators.blocks import BoxBlock, check_chunked, read_chunks, shared_chunks
 from solvers.estimators.boxes import center_and_half, feature_bounds, within_one
 from solvers.estimators.declarations import (
     Declaration,
@@ -102,9 +102,10 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # typ
         data: Records
         if isinstance(X, Chunks):
             check_chunked(y)
-            check_no_weights(sample_weight, self.weight_bound)
-            block = BoxBlock(*feature_bounds(self.low, self.high, X.source.columns), clip=self.clip)
-            data = read_chunks(self, X.unlabeled().map(block), None, declared)
+            shared = shared_chunks(X.unlabeled(), sample_weight, self.weight_bound, clip=self.clip)
+            box = feature_bounds(self.low, self.high, X.source.columns)
+            block = BoxBlock(*box, clip=self.clip, weighted=shared.weighted)
+            data = read_chunks(self, shared.map(block), None, declared)
         else:
             rows = validated(self, X, dtype=np.float64, ensure_min_samples=declared.least_records)
             box = feature_bounds(self.low, self.high, rows.shape[1])

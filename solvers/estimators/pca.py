@@ -13,12 +13,12 @@ from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_count
 from dpverify.neighbors import Relation
 from solvers.bounds import Bounds
-from solvers.chunks import Chunks, is_sparse
+from solvers.chunks import Chunks, is_sparse, weighted_labels
 from solvers.estimators.blocks import (
     FeatureBlock,
     check_chunked,
-    check_no_weights,
     read_chunks,
+    shared_chunks,
     sparse_chunks,
 )
 from solvers.estimators.declarations import (
@@ -103,8 +103,9 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # type: 
         prepared: Floats | Chunks
         if isinstance(X, Chunks):
             check_chunked(y)
-            check_no_weights(sample_weight, self.weight_bound)
-            prepared = read_chunks(self, X.unlabeled().map(FeatureBlock(rows)), rows, declared)
+            shared = shared_chunks(X.unlabeled(), sample_weight, self.weight_bound, clip=self.clip)
+            block = FeatureBlock(rows, weighted=shared.weighted)
+            prepared = read_chunks(self, shared.map(block, weighted=False), rows, declared)
         else:
             features = validated(
                 self, X, accept_sparse="csr", dtype=np.float64,
@@ -113,12 +114,13 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # type: 
             records = features.shape[0]
             shares = weight_shares(sample_weight, self.weight_bound, records, clip=self.clip)
             block = FeatureBlock(rows, weighted=shares is not None)
-            weights = np.ones(records) if shares is None else shares
+            none = np.zeros(records)
+            labels = none if shares is None else weighted_labels(none, shares)
             if is_sparse(features):
-                chunks = sparse_chunks(features, weights).map(block)
+                chunks = sparse_chunks(features, labels).map(block)
                 prepared = read_chunks(self, chunks, rows, declared)
             else:
-                prepared = block((features, weights))[0]
+                prepared = block((features, labels))[0]
         self._check_components()
         moments = SecondMoments(
             bounds=Bounds(norm=rows.norm), budget=declared.budget, relation=declared.relation

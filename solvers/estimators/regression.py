@@ -11,14 +11,14 @@ from sklearn.metrics import d2_tweedie_score
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_positive
 from solvers import defaults
-from solvers.bounds import Bounds, Data, weighted_labels
-from solvers.chunks import Chunks, is_sparse
+from solvers.bounds import Bounds, Data
+from solvers.chunks import Chunks, is_sparse, weighted_labels
 from solvers.domains import Ball, Domain
 from solvers.estimators.blocks import (
     TargetBlock,
     check_chunked,
-    check_no_weights,
     read_chunks,
+    shared_chunks,
     sparse_chunks,
 )
 from solvers.estimators.declarations import generator, validated, weight_shares, with_weights
@@ -48,7 +48,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
     ) -> Self:
         """Spend the budget on weights; bad data are refused before any noise is drawn.
 
-        `X` may be sparse, or `solvers.Chunks`, which has the targets in it and no weights.
+        `X` may be sparse, or `solvers.Chunks`, which has the targets and weights in it.
         """
         declared, rows = self._declared()
         if self.label_bound is None:
@@ -64,8 +64,10 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         data: Data
         if isinstance(X, Chunks):
             check_chunked(y)
-            check_no_weights(sample_weight, self.weight_bound)
-            data = read_chunks(self, X.map(block), rows, declared)
+            shared = shared_chunks(X, sample_weight, self.weight_bound, clip=self.clip)
+            block = replace(block, weighted=shared.weighted)
+            still = shared.weighted and not squared
+            data = read_chunks(self, shared.map(block, weighted=still), rows, declared)
         else:
             features, targets = validated(
                 self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True,

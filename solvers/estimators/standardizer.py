@@ -73,6 +73,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, PrivateTransformer):  # type: ig
         scaled: Floats | Chunks
         if isinstance(X, Chunks):
             check_chunked(y)
+            X.check_unweighted("PrivateStandardizer")
             block = BoxBlock(*self._bounds(X.source.columns), clip=self.clip)
             scaled = read_chunks(self, X.unlabeled().map(block), None, declared)
         else:

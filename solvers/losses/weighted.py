@@ -1,6 +1,6 @@
 """Losses of weighted records: w·f(⟨θ, x⟩; y) for a weight w in [0, 1].
 
-A weighted label is a pair (y, w), as `solvers.bounds.weighted_labels` makes them. The constants of
+A weighted label is a pair (y, w), as `solvers.chunks.weighted_labels` makes them. The constants of
 f bound those of w·f, so whatever is proved of losses with these constants holds with weights. The
 logistic theorems use more: that the curvature is at most q(1 − q) where the slope is q. With
 q = w·p it is: w·p·(1 − p) ≤ q·(1 − q). [proofs/weighted_losses.py]
@@ -24,7 +24,7 @@ from solvers.losses.softmax import classes_of
 def weighted(loss: Loss) -> Loss:
     """The loss in a form that takes weighted records.
 
-    >>> from solvers.bounds import weighted_labels
+    >>> from solvers.chunks import weighted_labels
     >>> from solvers.losses import Logistic
     >>> weighted(Logistic()).slopes([0.0, 0.0], weighted_labels([1.0, -1.0], [0.5, 1.0])).tolist()
     [-0.25, 0.5]

@@ -82,7 +82,7 @@ def _together(objective: Objective, points: Floats, linear: Floats) -> tuple[Flo
     scores = objective.scores(points)
     slopes = objective.loss.slopes(scores, objective.labels)
     losses = _slope_errors(objective, scores, points, lengths)
-    size: Floats = _sizes(slopes) @ lengths
+    size: Floats = slope_sizes(slopes) @ lengths
     rest = np.linalg.norm(linear, axis=1) + objective.ridge * np.linalg.norm(points, axis=1)
     total = losses @ lengths + gamma(len(lengths) + 2) * size + 8 * UNIT * (size + rest)
     errors: Floats = total * (ROOM + gamma(len(lengths) + objective.dimension))
@@ -122,7 +122,7 @@ def block_gradient(objective: Objective, point: Floats) -> tuple[Floats, float, 
         sums = [block_sums(column, rows) for column in classes]
         parts.append(np.stack(sums, axis=-1).reshape(len(sums[0]), -1))
         errors.append(float(losses @ lengths))
-        sizes.append(float(_sizes(slopes)[0] @ lengths))
+        sizes.append(float(slope_sizes(slopes)[0] @ lengths))
     return np.concatenate(parts), math.fsum(errors), math.fsum(sizes)
 
 
@@ -141,13 +141,13 @@ def _slope_errors(objective: Objective, scores: Floats, points: Floats, lengths:
     """
     loss, d = objective.loss, objective.features.shape[1]
     reach = np.linalg.norm(points, axis=1)[:, None] * lengths
-    errors = _sizes(loss.slope_errors(scores, objective.labels))
+    errors = slope_sizes(loss.slope_errors(scores, objective.labels))
     errors += loss.sharpness * gamma(d + 2) * reach
     return errors
 
 
-def _sizes(slopes: Floats) -> Floats:
-    """|f′| for each point and record (B, n); with several classes, the norm over the classes."""
+def slope_sizes(slopes: Floats) -> Floats:
+    """|f′| for each point and record (B, n); the norm over the classes if there are several."""
     sizes: Floats = np.abs(slopes) if slopes.ndim == 2 else np.linalg.norm(slopes, axis=2)
     return sizes
 

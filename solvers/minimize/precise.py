@@ -28,10 +28,65 @@ _FIRST_BITS = 128
 _FIRST_STEPS = 50  # a precision's share of steps doubles with it, so none is too few for ever
 _ARMIJO = 2.0**-10
 _ROWS = 4096  # records turned into balls at once
+_FLAT = 2.0**-30  # of the largest curvature: ridges below are come to from above
+_NARROWER = 4  # bits by which the ridge falls at least, from one minimum to the next
+_BITS_A_BIT = 3  # of precision, for each bit that the ridge is below the curvature
+
+
+def follow_precisely(
+    sums: "PreciseSum", start: Sequence[arb | float], *, distance: float
+) -> tuple[list[arb], float]:
+    """As `minimize_precisely`, for ridges that are tiny beside the losses' curvature, too.
+
+    Newton's method creeps there, past corners of width λ. So the ridge falls to λ by steps, and
+    each minimum starts the next: the minimum θ(μ) for the ridge μ makes μ·θ(μ) nearly a straight
+    line in μ, with an error of order μ², once the losses have sorted themselves out. So a minimum
+    tells where that for its ridge to the power of 3/2 is, and a few steps lead there.
+    Which way the point was found is no matter: its bound is computed for it.
+
+    >>> from solvers.losses import Logistic
+    >>> risk = LossTerm(Logistic(), np.ones((1, 1)), np.array([1.0]))
+    >>> point, bound = follow_precisely(PreciseSum([risk], 1e-300, [4.0]), [0.0], distance=1e270)
+    >>> abs(point[0] + arb("3e300")) < 1e285, bound <= 1e270  # −(b − 1)/λ
+    (True, True)
+    """
+    steep = sums.curvature.mid()
+    if not sums.ridge < _FLAT * steep:
+        return minimize_precisely(sums, start, distance=distance)
+    known: list[tuple[arb, list[arb]]] = []  # the last two ridges, and minima times them
+    fallen = 0  # bits
+    while (ridge := steep * arb(2) ** -fallen) > sums.ridge:
+        narrower = max(_NARROWER, fallen // 2)
+        fallen += narrower
+        bits = _FIRST_BITS + _BITS_A_BIT * fallen
+        with ctx.workprec(bits):
+            point, _ = minimize_precisely(
+                sums.with_ridge(ridge),
+                _foretold(known, ridge) if known else [arb(0)] * sums.size,
+                distance=2.0 ** -(narrower + _NARROWER),  # within the width of the next corners
+                bits=bits,
+            )
+            known = [*known[-1:], (ridge, [(ridge * x).mid() for x in point])]
+    with ctx.workprec(_FIRST_BITS + _BITS_A_BIT * fallen):
+        begin = _foretold(known, sums.ridge)
+        return minimize_precisely(sums, begin, distance=distance, bits=int(ctx.prec))
+
+
+def _foretold(known: list[tuple[arb, list[arb]]], ridge: arb) -> list[arb]:
+    """On the line through the last two minima, each times its ridge."""
+    if len(known) < 2:
+        return [(x / ridge).mid() for x in known[0][1]]
+    (wide, before), (narrow, last) = known
+    share = (narrow - ridge) / (wide - narrow)
+    return [((y + share * (y - x)) / ridge).mid() for x, y in zip(before, last, strict=True)]
 
 
 def minimize_precisely(
-    sums: "PreciseSum", start: Sequence[arb | float], *, distance: float
+    sums: "PreciseSum",
+    start: Sequence[arb | float],
+    *,
+    distance: float,
+    bits: int = _FIRST_BITS,
 ) -> tuple[list[arb], float]:
     """A point within `distance` of the minimum, as exact numbers, and a bound on its distance.
 
@@ -43,7 +98,7 @@ def minimize_precisely(
     (True, True)
     """
     point = [x if isinstance(x, arb) else arb(float(x) if isfinite(x) else 0.0) for x in start]
-    bits, steps = _FIRST_BITS, _FIRST_STEPS
+    steps = _FIRST_STEPS
     while True:
         with ctx.workprec(bits):
             for _ in range(steps):
@@ -83,6 +138,23 @@ class PreciseSum:
         self.ridge = arb(ridge)
         self._linear = [arb(float(b)) for b in linear]
         self._classes = max(classes_of(term.loss) for term in terms)
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+        return len(self._linear)
+
+    @property
+    def curvature(self) -> arb:
+        """About the largest that the losses have."""
+        squares = [term.loss.sharpness * float((term.rows**2).sum()) for term in self.terms]
+        return arb(sum(squares))
+
+    def with_ridge(self, ridge: arb) -> "PreciseSum":
+        """The same with another ridge."""
+        other = PreciseSum(self.terms, ridge, [])
+        other._linear = self._linear
+        return other
 
     def _matrix(self, point: Sequence[arb]) -> arb_mat:
         return arb_mat(len(point) // self._classes, self._classes, list(point))

@@ -29,11 +29,12 @@ from solvers.losses.base import Loss
 from solvers.losses.softmax import classes_of
 from solvers.minimize import newton
 from solvers.minimize.certificate import MinimumCertificate, NotSolved, gradient_bounds
+from solvers.minimize.compensated import minimize_compensated
 from solvers.minimize.conic import ConicProblem
 from solvers.minimize.corners import minimize_corners
 from solvers.minimize.newton_chunked import ChunkedObjective
 from solvers.minimize.objective import Objective, objective_of
-from solvers.minimize.precise import LossTerm, PreciseSum, minimize_precisely, norm
+from solvers.minimize.precise import LossTerm, PreciseSum, follow_precisely, norm
 from solvers.minimize.precise_corners import minimize_corners_precisely
 from solvers.minimize.proximal import minimize_on
 from solvers.minimize.regularizers import Regularizer
@@ -42,6 +43,7 @@ from solvers.privacy.theorems import CONSTRAINED_MINIMUM, PERTURBED_MINIMUM
 Solver: TypeAlias = Literal["auto", "conic"]
 
 _RESOLVED = 2.0**50  # times the distance asked for: what floats resolve to a quarter of it
+_FLAT = 2.0**-30  # of the curvature: a ridge below is raised to it for plain floats
 _CORNER_AIM = 1e-6  # over the ridge: how near corner losses are solved if nothing is asked for
 
 
@@ -173,10 +175,10 @@ class Problem:
         polished all the same. All work in units of the declared norm.
 
         With `within` every point is certified to be that near its exact minimum, for every
-        dataset that obeys the bounds: floats are asked to go no further, and what they cannot
-        settle is solved in ball arithmetic, whose search always ends. Coordinates beyond
-        ±2^50·within/√d, which floats do not resolve so finely, are cut there; as are those of
-        the minimum that `within` is about. [Theorem certified-minimum]
+        dataset that obeys the bounds: floats are asked to go no further, then floats of twice the
+        digits, and what these cannot settle is solved in ball arithmetic, whose search always
+        ends. Coordinates beyond ±2^50·within/√d, which floats do not resolve so finely, are cut
+        there; as are those of the minimum that `within` is about. [Theorem certified-minimum]
         """
         return self.minimize_prepared(self.prepared(data), linear, solver=solver, within=within)
 
@@ -258,7 +260,14 @@ class Problem:
         left = np.flatnonzero(~(distances <= aim))
         for row in left:
             whole = data.gathered() if isinstance(data, Chunks) else data
-            points[row], distances[row] = self._precise(whole, parts[row], points[row], aim, limit)
+            start = points[row]
+            if self.plain and self.loss.smooth:
+                objective = self.objective(*whole)
+                with np.errstate(all="ignore"):
+                    found = minimize_compensated(objective, parts[row], start, distance=aim)
+                points[row], distances[row] = np.clip(found[0], -limit, limit), found[1]
+            if not distances[row] <= aim:
+                points[row], distances[row] = self._precise(whole, parts[row], start, aim, limit)
         return _solution(points, distances, None if len(left) else solution.gradients)
 
     def _floats(
@@ -287,7 +296,9 @@ class Problem:
     ) -> Solution:
         tolerance = newton.TOLERANCE if aim is None else self.ridge * aim / 8.0
         if self.plain:
-            points = newton.minimize(objective, parts, start=start, tolerance=tolerance)
+            ridge = self.ridge if aim is None else self._firm(len(objective.features))
+            firm = objective if ridge == self.ridge else replace(objective, ridge=ridge)
+            points = newton.minimize(firm, parts, start=start, tolerance=tolerance)
             gradients = gradient_bounds(objective, points, parts)
             return _solution(points, gradients / self.ridge * (1.0 + 2.0**-50), gradients)
         if start is None:
@@ -297,10 +308,20 @@ class Problem:
         )
         return _solution(points, distances, None)
 
+    def _firm(self, records: int) -> float:
+        """λ, or the least ridge that floats can tell beside the losses' curvature: else they creep.
+
+        The minimum for that is where more exact arithmetic begins.
+        """
+        least = _FLAT * self.loss.sharpness * float(self.bounds.norm) ** 2 * records
+        return max(self.ridge, least) if math.isfinite(least) else self.ridge
+
     def _passes(self, objective: ChunkedObjective, parts: Floats, aim: float | None) -> Solution:
         """Solve by passes over chunked data, one linear part after the other."""
         tolerance = newton.TOLERANCE if aim is None else self.ridge * aim / 8.0
-        points = np.array([objective.minimize(b, tolerance=tolerance) for b in parts])
+        ridge = self.ridge if aim is None else self._firm(len(objective.chunks))
+        firm = objective if ridge == self.ridge else replace(objective, ridge=ridge)
+        points = np.array([firm.minimize(b, tolerance=tolerance) for b in parts])
         bounds = np.array(
             [objective.gradient_bound(x, b) for x, b in zip(points, parts, strict=True)]
         )
@@ -323,7 +344,7 @@ class Problem:
         """A float point within `aim` of the minimum (both clipped to ±limit), and its distance."""
         if self.plain and self.loss.smooth:
             sums = PreciseSum([LossTerm(self.loss, *data)], self.ridge, b.tolist())
-            found, bound = minimize_precisely(sums, start.tolist(), distance=aim)
+            found, bound = follow_precisely(sums, start.tolist(), distance=aim)
         else:
             found, bound = minimize_corners_precisely(
                 self, data, b, start=np.nan_to_num(start), distance=0.5 * aim

@@ -20,7 +20,7 @@ from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_draw, settle_fields
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
-from solvers.chunks import Block, Chunks
+from solvers.chunks import Block, Chunks, split_labels
 from solvers.privacy.clipped_sums import Wholes, exact_zeros
 from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio, release_claim
 
@@ -117,17 +117,17 @@ class BoundedMoments:
         """`size` releases (size, groups, 2d + 1), given the features and each record's group.
 
         Behind them there may be weights in [0, 1]: of two groups at least, which are all counted.
-        Or chunks of features and numbers of groups.
+        Or chunks of these.
         """
         check_draw(size, rng)
+        weighted = data.weighted if isinstance(data, Chunks) else len(data) > 2
+        if weighted and self.groups < 2:
+            raise InvalidParameter(f"groups={self.groups!r} must be at least 2 for weights")
         if isinstance(data, Chunks):
-            weighted, dimension, sums = False, data.shape[1], data.total(self._block)
+            dimension = data.shape[1]
+            sums = data.total(self._weighed if weighted else self._block)
         else:
-            features, groups, *weights = data
-            weighted, dimension = bool(weights), features.shape[1]
-            if weighted and self.groups < 2:
-                raise InvalidParameter(f"groups={self.groups!r} must be at least 2 for weights")
-            sums = self.grouped_sums(features, groups, *weights)
+            dimension, sums = data[0].shape[1], self.grouped_sums(*data)
         exponent = -3 * _BITS if weighted else -2 * _BITS
         drawn = self.noise(dimension).release(np.tile(sums, (size, 1)), exponent, rng)
         return drawn.reshape(size, self.groups, -1)
@@ -135,12 +135,17 @@ class BoundedMoments:
     def _block(self, block: Block) -> Wholes:
         return self.grouped_sums(*block)
 
+    def _weighed(self, block: Block) -> Wholes:
+        return self.grouped_sums(block[0], *split_labels(block[1]))
+
     def _features(self, block: Block) -> Wholes:
         return self.sums(block[0])
 
     def sample(self, data: Floats | Chunks, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` releases (size, 2d + 1): sums, sums of squares, and the number of records."""
         check_draw(size, rng)
+        if isinstance(data, Chunks):
+            data.check_unweighted("a sum over one group")
         sums = data.total(self._features) if isinstance(data, Chunks) else self.sums(data)
         rows = np.tile(sums, (size, 1))
         drawn = self.noise(data.shape[1]).release(rows, -2 * _BITS, rng)

@@ -230,17 +230,17 @@ def test_batches_come_in_chunks_as_well(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BOXED)
-def test_chunks_have_labels_and_no_weights(name: str) -> None:
+def test_chunks_have_labels_and_weights_in_them(name: str) -> None:
     features, y = drawn(20)
     chunks = Chunks.arrays(features, y)
     with pytest.raises(InvalidParameter, match="must not be given beside data in chunks"):
         boxed(name).fit(chunks, y)
     with pytest.raises(InvalidParameter, match="sample_weight=ndarray must not be given"):
         boxed(name).fit(chunks, sample_weight=np.ones(20))
-    if name == "standardizer":
-        return
-    with pytest.raises(InvalidParameter, match=r"weight_bound=2\.0 must not be given with data in"):
-        boxed(name, weight_bound=2.0).fit(chunks)
+    weighted = Chunks.arrays(features, y, np.ones(20))
+    none = "takes no weights" if name == "standardizer" else "weight_bound=None must be declared"
+    with pytest.raises(InvalidParameter, match=none):
+        boxed(name).fit(weighted)
 
 
 def test_missing_targets_play_no_part_where_labels_do_not(tmp_path: Path) -> None:
