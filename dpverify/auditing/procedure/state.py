@@ -71,13 +71,20 @@ class Levels:
         return cls(whole=level, **shares)
 
 
-def stages(budget: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of each stage: 64, 96, 128, 192, 256, … draws in all, up to the budget."""
+def stages(budget: int, *, blocks: bool = False) -> Iterator[tuple[int, int]]:
+    """Begin and end of each stage: 64, 96, 128, 192, 256, … draws in all, up to the budget.
+
+    Where draws come in `blocks`, and more of them are no trouble, stages double at first: looking
+    at draws would take longer than drawing.
+    """
     begin, end, wide = 0, FIRST, True
     while begin < budget:
         yield begin, min(end, budget)
-        begin, end = end, end * 3 // 2 if wide else end * 4 // 3
-        wide = not wide
+        if blocks and end < LEARN_FROM:
+            begin, end = end, 2 * end
+        else:
+            begin, end = end, end * 3 // 2 if wide else end * 4 // 3
+            wide = not wide
 
 
 def most_held(width: int) -> int:
@@ -107,9 +114,9 @@ def tunes(end: int) -> bool:
     return end & (end - 1) == 0 or end <= 1_024
 
 
-def classifies(end: int, budget: int) -> bool:
+def classifies(end: int, budget: int, *, blocks: bool = False) -> bool:
     """Whether to train classifiers, which are slow, after this stage."""
-    ends = [stop for _, stop in stages(budget)]
+    ends = [stop for _, stop in stages(budget, blocks=blocks)]
     return end in {next((e for e in ends if e >= at), ends[-1]) for at in _CLASSIFY_AT}
 
 
@@ -120,13 +127,19 @@ def choices_passed(end: int, budget: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is audited, at which level, and with how many draws."""
+    """What is audited, at which level, and with how many draws, which may come in `blocks`."""
 
     claim: AuditClaim
     points: tuple[Point, ...]
     levels: Levels
     budget: int
     bits: bool
+    blocks: bool = False
+
+    @property
+    def stages(self) -> Iterator[tuple[int, int]]:
+        """Begin and end of each stage."""
+        return stages(self.budget, blocks=self.blocks)
 
     @property
     def target(self) -> float:
@@ -215,7 +228,7 @@ def learned(plan: Plan, state: State) -> State:
     end, known, chosen = state.drawn, state.wager, state.chosen
     past: Explore | None = None
     tried = state.tried
-    classifiers = has_learners(state.latest[-1]) and classifies(end, plan.budget)
+    classifiers = has_learners(state.latest[-1]) and classifies(end, plan.budget, blocks=plan.blocks)
     if plan.target < math.inf and (searches(end) or classifiers):
         past = state.past()
         families = plan.families(classifiers=classifiers)
