@@ -99,14 +99,15 @@ def pieces(begin: int, end: int, width: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + step, end)
 
 
-def searches(end: int) -> bool:
+def searches(end: int, *, blocks: bool = False) -> bool:
     """Whether to search new events to bet on after this stage: each time the draws quadruple.
 
-    Twice as often at first, where one search more may spare many draws; and never once there are
-    more draws than attacks look at, since no more is known then.
+    Twice as often at first, where one search more may spare many draws, unless they come in
+    `blocks`; and never once there are more draws than attacks look at, since no more is known then.
     """
     power = end & (end - 1) == 0 and end <= LEARN_FROM
-    return power and (end <= 1_024 or end.bit_length() % 2 == FIRST.bit_length() % 2)
+    often = end <= 1_024 and not blocks
+    return power and (often or end.bit_length() % 2 == FIRST.bit_length() % 2)
 
 
 def tunes(end: int) -> bool:
@@ -228,8 +229,10 @@ def learned(plan: Plan, state: State) -> State:
     end, known, chosen = state.drawn, state.wager, state.chosen
     past: Explore | None = None
     tried = state.tried
-    classifiers = has_learners(state.latest[-1]) and classifies(end, plan.budget, blocks=plan.blocks)
-    if plan.target < math.inf and (searches(end) or classifiers):
+    classifiers = has_learners(state.latest[-1]) and classifies(
+        end, plan.budget, blocks=plan.blocks
+    )
+    if plan.target < math.inf and (searches(end, blocks=plan.blocks) or classifiers):
         past = state.past()
         families = plan.families(classifiers=classifiers)
         known = best_wager(plan.points, past, families, known, plan.ladder)
