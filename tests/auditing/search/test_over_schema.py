@@ -293,7 +293,7 @@ def test_points_that_are_claimed_at_once_are_judged_in_any_order(tmp_path: Path)
     given: dict[str, Any] = {"samples": 20_000, "explore": 1_000, "pairs": 4, "seed": 1}
     found = [
         audit_over(Sampled(Laplace(scale=1.0)), UNITS, claim=claim, checkpoint=file, **given)
-        for claim in ([true, false], [false, true, true], iter([false, true]))
+        for claim in ([true, false], [false, true, true], [true, false, false])
         for file in (tmp_path / "draws",)
     ]
     first, *others = [verdict.to_dict() | {"seconds": 0} for verdict in found]
