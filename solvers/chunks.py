@@ -136,7 +136,7 @@ class Chunks:
     def map(
         self, change: Change, *, width: int | None = None, weighted: bool | None = None
     ) -> "Chunks":
-        """The chunks with a function applied to every block when it is read, to each record by itself."""
+        """The chunks with a function applied to every block as it is read, record by record."""
         return replace(
             self,
             changes=(*self.changes, change),

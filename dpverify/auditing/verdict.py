@@ -195,9 +195,11 @@ class _Finding:
     def most_shown(self) -> float:
         """The largest lower bound on ε that an audit of so many draws could have shown.
 
-        It belongs to an event that always happened on one side and never on the other.
+        It belongs to an event that always happened on one side and never on the other. Where bets
+        refuted, the fresh draws that the witness was counted on may be more than `samples`.
         """
-        n = max(self.samples, 1)
+        witness = getattr(self, "witness", None)
+        n = max(self.samples, 1, 0 if witness is None else witness.counts.trials)
         sure = Counts(hits=n, trials=n, other_hits=0, other_trials=n)
         return epsilon_lower(sure, delta=self.delta, level=self.level)
 

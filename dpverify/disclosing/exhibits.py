@@ -274,7 +274,9 @@ def _audit(path: Path, held: dict[str, Any]) -> Shown:
         claim = claim_from_dict(held["claim"])
         samples, level, delta = int(held["samples"]), float(held["level"]), float(held["delta"])
         refuted = bool(held["refuted"])
-        sure = Counts(hits=samples, trials=samples, other_hits=0, other_trials=samples)
+        counted = held["witness"]["counts"]["trials"] if held.get("witness") else 0
+        most_drawn = max(samples, int(counted))  # bets may refute before a witness is counted
+        sure = Counts(hits=most_drawn, trials=most_drawn, other_hits=0, other_trials=most_drawn)
         most = epsilon_lower(sure, delta=delta, level=level)
         least, told = float(held["epsilon_lower"]), float(held["most_shown"])
         guarantee = claim if isinstance(claim, GUARANTEES) else None
@@ -297,7 +299,7 @@ def _audit(path: Path, held: dict[str, Any]) -> Shown:
         )
     broken = None
     if not math.isclose(most, told, rel_tol=1e-9):
-        broken = f"most_shown={told!r} must be {most!r}: that is what {samples} draws can show"
+        broken = f"most_shown={told!r} must be {most!r}: that is what {most_drawn} draws can show"
     elif least > most * (1 + 1e-9):
         broken = f"epsilon_lower={least!r} must not exceed most_shown={most!r}"
     return Shown(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -230,6 +231,23 @@ def test_evidence_that_refutes_is_found_and_not_disclosed(file: str) -> None:
     for options in ({"subject": file}, {"subject": dpv.PureDP(epsilon=1.0), "evidence": [file]}):
         with pytest.raises(dpv.InvalidParameter, match=f"evidence='{file}' must not refute"):
             disclose(**options, relation="add-remove")
+
+
+def test_what_an_audit_could_see_counts_the_draws_of_its_witness(tmp_path: Path) -> None:
+    """Bets refute after some 80 draws, and 1,000 fresh ones show more than 80 can."""
+
+    def told(data: int, rng: np.random.Generator) -> int:
+        return data if rng.random() < 0.999 else 1 - data
+
+    verdict = dpv.audit(told, left=0, right=1, claim=dpv.PureDP(epsilon=0.5), samples=4_000)
+    assert isinstance(verdict, dpv.Refuted)
+    assert verdict.samples < 200 < verdict.witness.counts.trials
+    assert verdict.epsilon_lower > 4.0  # 200 draws show at most ln(200 / −ln 0.01) = 3.8
+    assert verdict.epsilon_lower <= verdict.most_shown
+    (tmp_path / "audit.json").write_text(json.dumps(verdict.to_dict()))
+    shown = shown_by(tmp_path / "audit.json")
+    assert shown.broken is None
+    assert shown.exhibit.most_shown == verdict.most_shown
 
 
 @pytest.mark.usefixtures("folder")

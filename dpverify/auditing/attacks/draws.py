@@ -7,6 +7,7 @@ taken for impossible.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NewType, Protocol
 
 import numpy as np
@@ -36,12 +37,17 @@ _REMAINDERS = [f"{base}0(sum({WHOLE}))" for base in BASES]
 _LEAST_Z = 0.1  # at level 1/2 the critical score is 0, and every event looks alike
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draws:
     """Outputs on both sides of a pair."""
 
     left: Outputs
     right: Outputs
+
+    @cached_property
+    def numeric(self) -> tuple[str, ...]:
+        """What `numeric_features` tells; every attack asks for it."""
+        return tuple(_numeric_features(self))
 
     @classmethod
     def of(cls, sampler: Sampler, begin: int, end: int) -> "Draws":
@@ -148,7 +154,11 @@ def tally(event: Event, favors: Side, draws: Draws) -> tuple[float, int, float, 
 
 
 def numeric_features(seen: Draws) -> list[str]:
-    """The numeric columns of both sides, and summaries of them if outputs have several parts."""
+    """Columns of either side, and summaries of them where outputs have several parts."""
+    return list(seen.numeric)
+
+
+def _numeric_features(seen: Draws) -> list[str]:
     names = list(dict.fromkeys([*seen.left.columns, *seen.right.columns]))
     parts = sum(map(is_part, names))
     summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]

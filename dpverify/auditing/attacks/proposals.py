@@ -327,7 +327,8 @@ def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposa
     """The best event for each of the two sides that it may favor."""
     fewer = seen.latest(_looked_at(seen))
     _derive(fewer)
-    halves = {False: fewer.halves(), True: seen.halves()}
+    few = fewer.halves()
+    halves = {False: few, True: few if fewer is seen else seen.halves()}
     best: dict[Side, Prospect] = {}
     for attack in ATTACKS:
         if attack.is_tried(families):

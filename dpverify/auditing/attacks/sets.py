@@ -62,8 +62,12 @@ def reachable(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
 
 
 def _all_differ(name: str, seen: Draws) -> bool:
-    """Whether no value repeats among the first draws, so that counting values is useless."""
-    sides = [side.between(0, min(side.size, _GLANCE)) for side in (seen.left, seen.right)]
+    """Whether no value comes twice among the first draws, so that none is worth counting."""
+    both = seen.left, seen.right
+    if name == WHOLE and all(side.shape == () for side in both):  # numbers
+        numbers = np.sort(np.concatenate([side.column(name)[:_GLANCE] for side in both]))
+        return bool((numbers[1:] != numbers[:-1]).all()) and not np.isnan(numbers[-2:]).all()
+    sides = [side.between(0, min(side.size, _GLANCE)) for side in both]
     heads = joined_part(name, sides)
     keys = np.sort(heads.keys(name))
     return bool((keys[1:] != keys[:-1]).all())

@@ -11,6 +11,7 @@ It is used only where the counts beyond its cut are what it expects.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,23 +45,21 @@ def smoothed(proposal: Proposal, seen: Draws, goal: Bound) -> Proposal | None:
         return None
     favored, other = seen.on(proposal.favors), seen.on(proposal.favors.other)
     sides = favored.ordered(event.feature), other.ordered(event.feature)
-    values = np.concatenate(sides)
-    if min(map(len, sides)) < _LEAST or not np.isfinite(values).all():
+    if min(map(len, sides)) < _LEAST or not all(np.isfinite(side[[0, -1]]).all() for side in sides):
         return None
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    if np.count_nonzero(np.diff(ordered)) < _LEAST_VALUES:
+    ordered = np.sort(np.concatenate(sides), kind="stable")  # fast on two sorted runs
+    if np.count_nonzero(ordered[1:] != ordered[:-1]) < _LEAST_VALUES:
         return None
-    chances = _chances(ordered, (order < len(sides[0])).astype(np.float64))
-    if chances is None:
+    bins = _fitted(ordered, sides)
+    if bins is None:
         return None
     sizes = favored.size, other.size
     found = []
     if event.high < np.inf:
-        below = _Beyond(ordered, chances, sizes, goal)
+        below = _Beyond(ordered, bins, sizes, goal)
         found.append((*below.best(sides), 1.0))
     if event.low > -np.inf:
-        above = _Beyond(-ordered[::-1], chances[::-1], sizes, goal)
+        above = _Beyond(-ordered[::-1], [part[::-1] for part in bins], sizes, goal)
         found.append((*above.best((-sides[0][::-1], -sides[1][::-1])), -1.0))
     merit, cut, expected, sign = max(found)
     if merit < merit_of(event, proposal.favors, seen, goal):
@@ -72,13 +71,17 @@ def smoothed(proposal: Proposal, seen: Draws, goal: Bound) -> Proposal | None:
 
 
 class _Beyond:
-    """Expected counts up to each cut, from a smooth likelihood ratio, and the merit they give."""
+    """How many draws of either side a smooth ratio expects up to a cut, and what that is worth.
+
+    `bins` are how many draws of each side it expects in one bin of draws after the other.
+    """
 
     def __init__(
-        self, ordered: Floats, chances: Floats, sizes: tuple[int, int], goal: Bound
+        self, ordered: Floats, bins: Sequence[Floats], sizes: tuple[int, int], goal: Bound
     ) -> None:
         self.ordered = ordered
-        self.totals = [np.append(0.0, np.cumsum(part)) for part in (chances, 1.0 - chances)]
+        self.totals = [np.append(0.0, np.cumsum(part)) for part in bins]
+        self.ends = self.totals[0] + self.totals[1]
         self.sizes = sizes
         self.goal = goal
 
@@ -102,7 +105,7 @@ class _Beyond:
 
     def expected(self, cuts: Floats) -> tuple[Floats, Floats]:
         at = np.searchsorted(self.ordered, cuts, side="right")
-        return self.totals[0][at], self.totals[1][at]
+        return np.interp(at, self.ends, self.totals[0]), np.interp(at, self.ends, self.totals[1])
 
     def merits(self, cuts: Floats) -> Floats:
         return _merit(self.goal, *self.expected(cuts), self.sizes)
@@ -119,26 +122,32 @@ def _counted(expected: tuple[Any, Any], sizes: tuple[int, int]) -> tuple[Floats,
     return hits, sizes[0], np.maximum(others - 1.0, 0.0), sizes[1]
 
 
-def _chances(ordered: Floats, labels: Floats) -> Floats | None:
-    """The probability that each draw came from the first side, by logistic regression on ranks."""
-    first = np.searchsorted(ordered, ordered, side="left")
-    last = np.searchsorted(ordered, ordered, side="right")
-    scores = scipy.special.ndtri((first + last) / 2.0 / len(ordered))
+def _fitted(ordered: Floats, sides: tuple[Floats, Floats]) -> list[Floats] | None:
+    """How many draws of each side a smooth ratio expects in each bin; None if it has no fit.
+
+    Bins are narrow towards both ends, and equal numbers share one; the ratio is the logistic
+    regression on the rank in the middle of a bin.
+    """
+    cuts = np.unique(ordered[ranks_to_cut(len(ordered))])
+    ends = [np.searchsorted(side, cuts, side="right") for side in sides]
+    hits, others = (np.diff(part, prepend=0).astype(np.float64) for part in ends)
+    number = hits + others
+    scores = scipy.special.ndtri((np.cumsum(number) - number / 2.0) / len(ordered))
     hinges = [np.maximum(scores - hinge, 0.0) for hinge in _HINGES]
     rows = np.column_stack([np.ones_like(scores), scores, *hinges])
     ridge = np.array([1e-6, 1e-6, *(_RIDGE for _ in _HINGES)])
     weights = np.zeros(rows.shape[1])
     for _ in range(_STEPS):
         chances = scipy.special.expit(rows @ weights)
-        slope = rows.T @ (labels - chances) - ridge * weights
-        bend = (rows * (chances * (1.0 - chances))[:, None]).T @ rows + np.diag(ridge)
+        slope = rows.T @ (hits - number * chances) - ridge * weights
+        bend = (rows * (number * chances * (1.0 - chances))[:, None]).T @ rows + np.diag(ridge)
         step = np.linalg.solve(bend, slope)
         weights = weights + step
         if not np.isfinite(weights).all():
             return None
         if np.abs(step).max() < _CONVERGED:
-            result: Floats = scipy.special.expit(rows @ weights)
-            return result
+            expected = number * scipy.special.expit(rows @ weights)
+            return [expected, number - expected]
     return None
 
 

@@ -37,6 +37,7 @@ _LEARN_BITS = 4_096  # draws a side that events about bits are chosen from, if t
 _LOOSER = 0.05  # level at which the fresh block should confirm what the bets refuted
 DEPENDENT = "calls are not independent"
 UNCONFIRMED = "a fresh block does not confirm it: are the calls independent?"
+NOTHING_YET = "method='fixed' tests once, at the end of the budget: a stopped audit shows nothing"
 _LEAST_FRESH = 1_000  # draws a side of the block after an early refutation, if so many are allowed
 
 
@@ -53,7 +54,8 @@ def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
         verdict = _early(plan, state, sampler, fresh)
     elif stopped is not None:
         shown = plan.shown_by_bets(state.wealth)
-        verdict = NotRefuted(**_common(plan, state, shown, plan.watched))
+        told = () if plan.levels.bets > 0.0 else (NOTHING_YET,)
+        verdict = NotRefuted(**_common(plan, state, shown, plan.watched), notes=told)
     else:
         verdict = _at_the_end(plan, state, sampler)
     linked = dependence(past if fresh is None else past.followed_by(fresh))

@@ -11,7 +11,7 @@ from pickle import PicklingError
 import numpy as np
 
 from dpverify.auditing.attacks.draws import Confirm, Draws, Explore
-from dpverify.auditing.procedure.state import FIRST, Plan, State, judged, learned, pieces, stages
+from dpverify.auditing.procedure.state import FIRST, Plan, State, judged, learned, pieces
 from dpverify.auditing.sampling.drawing import SampleRaised
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
 from dpverify.auditing.sampling.processes import OutOfTime, Stopped, time_limit_if_possible
@@ -83,7 +83,7 @@ class Rounds:
         return None
 
     def _rounds(self) -> None:
-        for begin, end in stages(self.plan.budget):
+        for begin, end in self.plan.stages:
             for start, stop in pieces(begin, end, self.state.width):
                 fresh = self._stage(start, stop)
                 if start == FIRST:

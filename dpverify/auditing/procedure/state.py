@@ -71,13 +71,20 @@ class Levels:
         return cls(whole=level, **shares)
 
 
-def stages(budget: int) -> Iterator[tuple[int, int]]:
-    """Where each stage begins and ends: after 64, 96, 128, 192, … draws, up to the budget."""
+def stages(budget: int, *, blocks: bool = False) -> Iterator[tuple[int, int]]:
+    """Begin and end of each stage: 64, 96, 128, 192, 256, … draws in all, up to the budget.
+
+    Where draws come in `blocks`, and more of them are no trouble, stages double at first: looking
+    at draws would take longer than drawing.
+    """
     begin, end, wide = 0, FIRST, True
     while begin < budget:
         yield begin, min(end, budget)
-        begin, end = end, end * 3 // 2 if wide else end * 4 // 3
-        wide = not wide
+        if blocks and end < LEARN_FROM:
+            begin, end = end, 2 * end
+        else:
+            begin, end = end, end * 3 // 2 if wide else end * 4 // 3
+            wide = not wide
 
 
 def most_held(width: int) -> int:
@@ -92,14 +99,15 @@ def pieces(begin: int, end: int, width: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + step, end)
 
 
-def searches(end: int) -> bool:
-    """Whether to search new events after this stage: each time the draws quadruple.
+def searches(end: int, *, blocks: bool = False) -> bool:
+    """Whether to search new events to bet on after this stage: each time the draws quadruple.
 
-    Twice as often at first, where one search more may spare many draws; and never once there are
-    more draws than attacks look at, since no more is known then.
+    Twice as often at first, where one search more may spare many draws, unless they come in
+    `blocks`; and never once there are more draws than attacks look at, since no more is known then.
     """
     power = end & (end - 1) == 0 and end <= LEARN_FROM
-    return power and (end <= 1_024 or end.bit_length() % 2 == FIRST.bit_length() % 2)
+    often = end <= 1_024 and not blocks
+    return power and (often or end.bit_length() % 2 == FIRST.bit_length() % 2)
 
 
 def tunes(end: int) -> bool:
@@ -107,9 +115,9 @@ def tunes(end: int) -> bool:
     return end & (end - 1) == 0 or end <= 1_024
 
 
-def classifies(end: int, budget: int) -> bool:
+def classifies(end: int, budget: int, *, blocks: bool = False) -> bool:
     """Whether to train classifiers, which are slow, after this stage."""
-    ends = [stop for _, stop in stages(budget)]
+    ends = [stop for _, stop in stages(budget, blocks=blocks)]
     return end in {next((e for e in ends if e >= at), ends[-1]) for at in _CLASSIFY_AT}
 
 
@@ -120,13 +128,19 @@ def choices_passed(end: int, budget: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is audited, at which level, and with how many draws."""
+    """What is audited, at which level, and with how many draws, which may come in `blocks`."""
 
     claim: AuditClaim
     points: tuple[Point, ...]
     levels: Levels
     budget: int
     bits: bool
+    blocks: bool = False
+
+    @property
+    def stages(self) -> Iterator[tuple[int, int]]:
+        """Begin and end of each stage."""
+        return stages(self.budget, blocks=self.blocks)
 
     @property
     def target(self) -> float:
@@ -215,8 +229,10 @@ def learned(plan: Plan, state: State) -> State:
     end, known, chosen = state.drawn, state.wager, state.chosen
     past: Explore | None = None
     tried = state.tried
-    classifiers = has_learners(state.latest[-1]) and classifies(end, plan.budget)
-    if plan.target < math.inf and (searches(end) or classifiers):
+    classifiers = has_learners(state.latest[-1]) and classifies(
+        end, plan.budget, blocks=plan.blocks
+    )
+    if plan.target < math.inf and (searches(end, blocks=plan.blocks) or classifiers):
         past = state.past()
         families = plan.families(classifiers=classifiers)
         known = best_wager(plan.points, past, families, known, plan.ladder)

@@ -139,7 +139,7 @@ class Outputs:
             return self._texts[name]
         if name in {TYPE, ODD}:
             known = self._marks.get(name)
-            return np.full(self.size, MISSING, np.str_) if known is None else known
+            return np.broadcast_to(np.array(MISSING), (self.size,)) if known is None else known
         if name == WHOLE and self.shape:
             rows = np.column_stack([self._columns[part] for part in self._parts])
             shaped = rows.reshape(self.size, *self.shape)
@@ -152,9 +152,10 @@ class Outputs:
             return _row_keys([self._columns[part] for part in self._parts])
         if name not in self._texts and name not in {TYPE, ODD}:
             return _row_keys([self.column(name)])
-        codes: NDArray[np.uint64] = np.unique(self.text(name), return_inverse=True)[1].astype(
-            np.uint64
-        )
+        texts = self.text(name)
+        if texts.strides == (0,):  # one text for all
+            return np.zeros(self.size, np.uint64)
+        codes: NDArray[np.uint64] = np.unique(texts, return_inverse=True)[1].astype(np.uint64)
         return codes
 
     def is_one_of(self, name: str, texts: Sequence[str]) -> Mask:
@@ -227,8 +228,16 @@ def joined(blocks: Sequence[Outputs]) -> Outputs:
     columns = _columns_of(blocks, tuple(names))
     texts = {name: np.concatenate([block.text(name) for block in blocks]) for name in parts}
     marked = dict.fromkeys(name for block in blocks for name in block.marks)
-    marks = {name: np.concatenate([block.text(name) for block in blocks]) for name in marked}
+    marks = {name: _end_to_end([block.text(name) for block in blocks]) for name in marked}
     return Outputs(size, columns, texts, marks, {n for block in blocks for n in block.unread})
+
+
+def _end_to_end(parts: Sequence[Texts]) -> Texts:
+    """Texts of all parts one after the other; one that is in every draw is stored once."""
+    first = parts[0]
+    if all(part.strides == (0,) and part[0] == first[0] for part in parts):
+        return np.broadcast_to(first[0], (sum(map(len, parts)),))
+    return np.concatenate(parts)
 
 
 def _columns_of(blocks: Sequence[Outputs], names: tuple[str, ...]) -> dict[str, Floats]:
@@ -245,7 +254,7 @@ def joined_part(name: str, blocks: Sequence[Outputs]) -> Outputs:
         return joined(blocks)
     size = sum(block.size for block in blocks)
     if name in {TYPE, ODD} or any(name in block.texts for block in blocks):
-        return Outputs(size, {}, {name: np.concatenate([block.text(name) for block in blocks])})
+        return Outputs(size, {}, {name: _end_to_end([block.text(name) for block in blocks])})
     return Outputs(size, {name: np.concatenate([block.column(name) for block in blocks])}, {})
 
 

@@ -62,7 +62,7 @@ def from_array(array: NDArray[Any]) -> Outputs:
     if not is_number_array(array) or not 0 < math.prod(shape) <= MOST_NUMBERS:
         return from_objects(list(array))
     kind = kind_of(array) if shape else array.dtype.name
-    marks = {TYPE: np.full(size, kind)}
+    marks: dict[str, Texts] = {TYPE: np.broadcast_to(np.array(kind), (size,))}
     flat = array.reshape(size, math.prod(shape)).astype(np.float64)
     odd = _odd_rows(flat)
     if odd is not None:

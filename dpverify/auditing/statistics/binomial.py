@@ -47,7 +47,7 @@ bound the z_k from above.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy
@@ -166,6 +166,7 @@ class _Test:
 
     joints: tuple[Joint, ...]
     needed: float
+    known: dict[float, float] = field(default_factory=dict)  # what `surplus` found
 
     @classmethod
     def of(cls, counts: Counts, delta: float, level: float) -> "_Test":
@@ -182,15 +183,17 @@ class _Test:
         return 1.0 / math.sqrt(len(self.joints))
 
     def surplus(self, epsilon: float) -> float:
-        """By how much the least statistic at ε exceeds what is needed; not rounded."""
-        total = math.fsum(least_at(joint, epsilon) for joint in self.joints)
-        return self._weight * total - self.needed
+        """By how much the least sum at ε exceeds what is needed, nearly."""
+        if epsilon not in self.known:
+            total = math.fsum(least_at(joint, epsilon) for joint in self.joints)
+            self.known[epsilon] = self._weight * total - self.needed
+        return self.known[epsilon]
 
     def certified(self, cuts: Floats) -> int:
-        """How many slices, from the first on, are rejected at all of their points."""
-        spare = self.surplus(float(cuts[-1])) / (self._weight * len(self.joints))
+        """How many slices, from the first on, are rejected with all their points."""
         if len(self.joints) == 1:
             return certified(self.joints[0], cuts, self.needed)
+        spare = self.surplus(float(cuts[-1])) / (self._weight * len(self.joints))
         return min(
             certified(joint, cuts, least_at(joint, float(cuts[-1])) - spare)
             for joint in self.joints

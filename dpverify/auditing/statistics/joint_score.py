@@ -72,8 +72,13 @@ class Joint:
         return result
 
     def at(self, q: Floats, epsilon: Floats) -> Floats:
-        """The statistic at points."""
-        return self.least((q, q), (epsilon, epsilon))
+        """The statistic of points: where all boxes are points, `least`."""
+        p = np.minimum(1.0, np.exp(epsilon) * q + self.delta)
+        z1 = np.maximum(z_many(self.hits, self.trials, p), self.floor)
+        z2 = np.maximum(z_few(self.other_hits, self.other_trials, q), self.floor)
+        angle = self._angle(q, epsilon)
+        result: Floats = np.sin(angle) * z1 + np.cos(angle) * z2
+        return result
 
     def _angle(self, q: Floats, epsilon: Floats) -> Floats:
         ratio = np.exp(epsilon)
@@ -191,7 +196,8 @@ def _z(tail: Floats, rest: Floats, hits: int, trials: int, p: Floats) -> Floats:
     Where the tail underflows, Chernoff's bound exp(−n·KL(hits/n, p)) on it stands in.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        scores: Floats = np.where(tail < 0.5, -scipy.special.ndtri(tail), scipy.special.ndtri(rest))
+        scores: Floats = scipy.special.ndtri(np.minimum(tail, rest))
+        scores = np.where(tail < 0.5, -scores, scores)
         tiny = tail < 1e-290
         if tiny.any():
             rate, far = hits / trials, p[tiny]

@@ -156,6 +156,7 @@ def test_a_fixed_test_that_was_not_reached_says_nothing() -> None:
     assert not verdict.refuted
     assert verdict.stopped is not None
     assert verdict.epsilon_lower == 0.0
+    assert "a stopped audit shows nothing" in str(verdict)
 
 
 @pytest.mark.parametrize(
