@@ -63,8 +63,7 @@ def reachable(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
 
 def _all_differ(name: str, seen: Draws) -> bool:
     """Whether no value comes twice among the first draws, so that none is worth counting."""
-    sides = [side.between(0, min(side.size, _GLANCE)) for side in (seen.left, seen.right)]
-    heads = joined_part(name, sides)
+    heads = joined_part(name, [seen.left, seen.right], _GLANCE)
     keys = np.sort(heads.keys(name))
     return bool((keys[1:] != keys[:-1]).all())
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Mask, Texts
 from dpverify.auditing.sampling.features import SWEPT, derive, swept
+from dpverify.auditing.sampling.relations import is_counted
 from dpverify.auditing.sampling.spelling import (
     SET_ASIDE,
     SPELLED,
@@ -112,6 +113,8 @@ class Outputs:
         """A column, or a function of columns such as `max(output)`; all NaN if there is none."""
         if name in self._columns:
             return self._columns[name]
+        if is_counted(name):
+            return np.zeros(self.size)
         if name not in self._cache and name in _SWEPT and self._parts:
             found = swept({part: self._columns[part] for part in self._parts})
             self._cache |= {f"{function}({WHOLE})": values for function, values in found.items()}
@@ -239,14 +242,15 @@ def _columns_of(blocks: Sequence[Outputs], names: tuple[str, ...]) -> dict[str, 
     return {name: np.concatenate([block.column(name) for block in blocks]) for name in names}
 
 
-def joined_part(name: str, blocks: Sequence[Outputs]) -> Outputs:
-    """All blocks joined, reduced to what the texts of the part `name` need."""
+def joined_part(name: str, blocks: Sequence[Outputs], most: int | None = None) -> Outputs:
+    """The first draws of all blocks, reduced to what the texts of the part `name` need."""
     if name == WHOLE:
-        return joined(blocks)
-    size = sum(block.size for block in blocks)
+        return joined([block.between(0, most or block.size) for block in blocks])
+    size = sum(block.size if most is None else min(block.size, most) for block in blocks)
     if name in {TYPE, ODD} or any(name in block.texts for block in blocks):
-        return Outputs(size, {}, {name: np.concatenate([block.text(name) for block in blocks])})
-    return Outputs(size, {name: np.concatenate([block.column(name) for block in blocks])}, {})
+        texts = np.concatenate([block.text(name)[:most] for block in blocks])
+        return Outputs(size, {}, {name: texts})
+    return Outputs(size, {name: np.concatenate([b.column(name)[:most] for b in blocks])}, {})
 
 
 def texts_of(values: Floats, missing: str = MISSING) -> Texts:
