@@ -9,6 +9,7 @@ from dpverify.auditing.adapters import adapted
 from dpverify.auditing.auditor import Arithmetic, Exceptions, journal_of, planned
 from dpverify.auditing.procedure.state import Method
 from dpverify.auditing.sampling.drawing import Target, is_vectorized
+from dpverify.auditing.sampling.journal import Chapter
 from dpverify.auditing.sampling.processes import OutOfTime
 from dpverify.auditing.sampling.workers import pool
 from dpverify.claims import Claimable
@@ -131,14 +132,19 @@ def draw_share(  # noqa: PLR0913  # those of `audit`, and which share it is
         try:
             for start, stop in turns:
                 for outputs, _ in sampler.pairs(start, stop):
-                    if journal is not None and journal.journal.failure is not None:
-                        raise InvalidParameter(
-                            f"checkpoint={str(checkpoint)!r} must be a file that can be written: "
-                            f"{journal.journal.failure}"
-                        )
+                    _check_written(journal, checkpoint)
                     told = replace(told, drawn=told.drawn + outputs.size)
                     if progress is not None:
                         progress(told)
         except OutOfTime:  # the next run goes on from here
-            return told
+            pass
+    _check_written(journal, checkpoint)  # closing it may fail too
     return told
+
+
+def _check_written(journal: Chapter | None, checkpoint: str | Path) -> None:
+    if journal is not None and journal.journal.failure is not None:
+        raise InvalidParameter(
+            f"checkpoint={str(checkpoint)!r} must be a file that can be written: "
+            f"{journal.journal.failure}"
+        )

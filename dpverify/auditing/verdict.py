@@ -170,7 +170,8 @@ class _Finding:
 
     `claim` was tested, and if honest is refuted with probability at most `level`. The truth of the
     pair at `delta` is at least `epsilon_lower`; this too errs with probability at most `level`.
-    `samples` counts draws on each side until the decision; `tried` says what was looked for.
+    `samples` counts draws on each side until the decision; `tried` names the families of
+    functions of the output among which events were sought, `unseen` what that leaves out.
     `float_leak` is a witness that the bits of the outputs break the claim, where outputs are judged
     as real numbers. Its level is apart: an honest mechanism has one with probability at most
     `level`, besides. Where bits were not looked at, a note says so. `notes` hold what else the
@@ -204,6 +205,13 @@ class _Finding:
         return epsilon_lower(sure, delta=self.delta, level=self.level)
 
     @property
+    def unseen(self) -> str:
+        """What no draws would have shown: finitely many functions of an output were looked at."""
+        if not self.tried:
+            return "no event was looked for, so any difference goes unseen"
+        return "a difference that shows in none of these goes unseen"
+
+    @property
     def mu_lower(self) -> float | None:
         """For a claim of Gaussian DP: the smallest μ consistent with `epsilon_lower` at `delta`.
 
@@ -228,6 +236,7 @@ class _Finding:
             "samples": self.samples,
             "seconds": self.seconds,
             "tried": list(self.tried),
+            "unseen": self.unseen,
             "witness": None if witness is None else witness.to_dict(),
             "float_leak": None if self.float_leak is None else self.float_leak.to_dict(),
             "notes": list(self.notes),
@@ -329,7 +338,7 @@ class NotRefuted(_Finding):
             f"(level {self.level:g}, {self.seconds:.2f} s); this is no proof of it\n"
             f"shown: {self._bound}; this many draws can show at most ε ≥ "
             f"{rounded_down(self.most_shown)}\n"
-            f"tried: {', '.join(self.tried)}{self._tail()}"
+            f"tried: {'; '.join((*self.tried, self.unseen))}{self._tail()}"
         )
 
 

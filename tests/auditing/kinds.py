@@ -30,6 +30,7 @@ import scipy.sparse
 
 from dpverify.auditing import audit
 from dpverify.guarantees import PureDP
+from tests.auditing.linked import LINKED
 
 Rng = np.random.Generator
 
@@ -438,6 +439,7 @@ BITS: dict[str, Any] = {
     "attribute of an error": "attribute",
     "error whose text raises": "mute",
 }
+BITS |= LINKED
 
 ODD: dict[str, Any] = {
     "negative zero": lambda b, _: -0.0 if b else 0.0,
@@ -477,7 +479,12 @@ class Hidden:
         return make(bit, rng)
 
 
-LONG = {"coordinate 900 of 1,000", "not a number in a long array"}  # slow
+LONG = {
+    "coordinate 900 of 1,000",
+    "not a number in a long array",
+    "two equal of many texts",
+    "key of a dict",
+}  # slow
 LEVEL, DRAWS = 0.1, 160
 
 

@@ -21,7 +21,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_planted_leak_is_found(kind: str) -> None:
     """One draw of e^10 tells the other side, so 64 draws to choose an event and some to bet on."""
@@ -46,8 +46,8 @@ def refuted(kind: str, audits: int) -> int:
 
 
 @pytest.mark.false_alarm(1e-9)
-def test_honest_outputs_of_every_third_kind_are_refuted_no_more_than_the_level() -> None:
-    kinds = [kind for kind in (*NUMBERS, *BITS, *ODD) if kind not in LONG][::3]
+def test_honest_outputs_of_every_fifth_kind_are_refuted_no_more_than_the_level() -> None:
+    kinds = [kind for kind in (*NUMBERS, *BITS, *ODD) if kind not in LONG][::5]
     total = sum(refuted(kind, 1) for kind in kinds)
     assert total <= binom.isf(1e-9, len(kinds), LEVEL)
 

@@ -133,9 +133,16 @@ _LEAST_LOOKED_AT = 1_024
 _KEPT = 6
 
 
-def scanned(names: Sequence[str], seen: Draws, goal: Goal) -> Iterator[Proposal]:
-    """Events on the few of these numbers that tell the sides apart best."""
-    for name in most_telling(names, seen, goal, _KEPT):
+def scanned(
+    names: Sequence[str],
+    seen: Draws,
+    goal: Goal,
+    *,
+    kept: int = _KEPT,
+    glance: int = _MOST_LOOKED_AT,
+) -> Iterator[Proposal]:
+    """Events about the few among these numbers that tell the sides apart best at a glance."""
+    for name in most_telling(names, seen.latest(glance), goal, kept):
         yield from thresholds(name, seen, goal)
         yield from intervals(name, seen, goal)
         yield from values(name, seen, goal)

@@ -25,6 +25,7 @@ from dpverify.auditing.sampling.features import (
     digits,
 )
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
+from dpverify.auditing.sampling.relations import is_counted
 from dpverify.auditing.sampling.sampler import Sampler
 
 MANY = 72  # numbers of an output beyond which they are not searched one by one
@@ -159,7 +160,7 @@ def numeric_features(seen: Draws) -> list[str]:
 
 
 def _numeric_features(seen: Draws) -> list[str]:
-    names = list(dict.fromkeys([*seen.left.columns, *seen.right.columns]))
+    names = [name for name in all_columns(seen) if not is_counted(name)]
     parts = sum(map(is_part, names))
     summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]
     found = names + ([f"{f}({WHOLE})" for f in summaries] if parts > 1 else [])
@@ -211,9 +212,13 @@ def is_part(name: str) -> bool:
     return name.startswith((f"{WHOLE}[", f"{WHOLE}."))
 
 
+def all_columns(seen: Draws) -> list[str]:
+    """What either side has, in order."""
+    return list(dict.fromkeys([*seen.left.columns, *seen.right.columns]))
+
+
 def base_columns(seen: Draws) -> list[str]:
-    names = dict.fromkeys([*seen.left.columns, *seen.right.columns])
-    return [name for name in names if name.startswith(WHOLE)]
+    return [name for name in all_columns(seen) if name.startswith(WHOLE)]
 
 
 def bit_features(seen: Draws) -> tuple[list[str], list[str]]:

@@ -101,12 +101,17 @@ class OneOf(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linear(_Event):
-    """Σ weight·feature ≥ bound; a missing feature counts as 0."""
+    """bound ≤ Σ weight·feature ≤ high; a feature that is missing counts as 0.
+
+    With a modulus, what it leaves of the sum counts instead.
+    """
 
     kind: ClassVar[str] = "linear"
     features: tuple[str, ...]
     weights: tuple[float, ...]
     bound: float
+    high: float = math.inf
+    modulus: float | None = None
 
     def score(self, outputs: Outputs) -> Floats:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -114,7 +119,7 @@ class Linear(_Event):
             odd = np.flatnonzero(~np.isfinite(total))
             if odd.size:
                 total[odd] = self._sum(lambda name: _filled(outputs.column(name)[odd]), odd.size)
-        return total
+        return total if self.modulus is None else np.mod(total, self.modulus)
 
     def _sum(self, column: Callable[[str], Floats], size: int) -> Floats:
         """Add one number after the other: in another order the sum would depend on the block."""
@@ -128,11 +133,16 @@ class Linear(_Event):
         return Linear(features=self.features, weights=tuple(-w for w in self.weights), bound=0.0)
 
     def holds(self, outputs: Outputs) -> Mask:
-        return self.score(outputs) >= self.bound
+        score = self.score(outputs)
+        return (score >= self.bound) & (score <= self.high)
 
     def __str__(self) -> str:
         terms = [f"{w:+.4g}·{name}" for w, name in zip(self.weights, self.features, strict=True)]
-        return f"{_listed(terms, ' ')} ≥ {self.bound:.6g}"
+        rest = "" if self.modulus is None else f" mod {self.modulus:g}"
+        told = f"{_listed(terms, ' ')}{rest}"
+        if self.high == math.inf:
+            return f"{told} ≥ {self.bound:.6g}"
+        return f"{self.bound:.6g} ≤ {told} ≤ {self.high:.6g}"
 
 
 @dataclass(frozen=True, slots=True)

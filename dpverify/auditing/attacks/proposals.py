@@ -16,7 +16,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -64,6 +64,7 @@ _VALUES, _BITS = "single values and sets of values", "bits of floats"
 
 Learner: TypeAlias = Callable[[Outputs, Outputs, Sequence[str]], Linear | Trees | None]
 Family: TypeAlias = Callable[[Draws, Goal], Iterable[Proposal]]
+Cut: TypeAlias = Callable[[str, Draws, Goal], Iterable[Proposal]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +210,7 @@ class Learned(Attack):
     name: str
     learn: Learner
     many: bool = False
+    cut: ClassVar[Cut] = staticmethod(thresholds)
 
     def is_tried(self, wanted: Families) -> bool:
         return wanted.classifiers and not wanted.only_bits
@@ -237,7 +239,7 @@ class Learned(Attack):
         scored = Draws(
             *(side.with_column(_SCORE, _finite(score, side)) for side in (cut.left, cut.right))
         )
-        family = partial(thresholds, _SCORE)
+        family = partial(type(self).cut, _SCORE)
         best = _best_of(family, scored, goal)
         for side, merit in _cross_counted(family, scored.halves(), goal).items():
             if side in best:
@@ -423,6 +425,8 @@ def _of_score(event: Event, score: Linear | Trees) -> Event:
         raise TypeError(f"{event!r} is no cut of a score")
     if event.high == np.inf:
         return replace(score, bound=event.low)
+    if isinstance(score, Linear) and event.low > -np.inf:
+        return replace(score, bound=event.low, high=event.high)
     return replace(score.negated(), bound=-event.high)
 
 

@@ -67,8 +67,7 @@ def _all_differ(name: str, seen: Draws) -> bool:
     if name == WHOLE and all(side.shape == () for side in both):  # numbers
         numbers = np.sort(np.concatenate([side.column(name)[:_GLANCE] for side in both]))
         return bool((numbers[1:] != numbers[:-1]).all()) and not np.isnan(numbers[-2:]).all()
-    sides = [side.between(0, min(side.size, _GLANCE)) for side in both]
-    heads = joined_part(name, sides)
+    heads = joined_part(name, both, _GLANCE)
     keys = np.sort(heads.keys(name))
     return bool((keys[1:] != keys[:-1]).all())
 

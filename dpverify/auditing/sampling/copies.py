@@ -55,7 +55,9 @@ def detached(output: Any) -> Any:  # noqa: ANN401  # whatever the mechanism retu
         return read(output)
     if type(output) is np.ndarray and output.dtype != object:
         return output.copy()
-    if type(output) is list and all(map(_is_unchanging, output)):
+    if type(output) is list and (
+        _UNCHANGING.issuperset(map(type, output)) or all(map(_is_unchanging, output))
+    ):
         return output.copy()
     return output if _is_unchanging(output) else read(output)
 

@@ -12,17 +12,24 @@ of their last places, so a small output that came from 1 + noise has zeros where
 
 A whole number may be a code of many answers: `binary3(output)` and `ternary3(output)` are its
 digits in bases 2 and 3, which are the answers where it was written in one of these. Of other whole
-numbers the last binary digits alone are looked at.
+numbers the last binary digits alone are looked at, and remainders: `mod7(output)`. That of a number
+with a fraction, as in `mod0.02(output)`, is how far it is from the nearest multiple, which shows
+its digits and what it is rounded to.
+
+What several numbers have to do with each other: `repeats(output)`, how many are equal to another;
+`falls(output)`, in how many places a list falls; `inversions(output)`, how many pairs it has in
+falling order; `turns(output)`, how often its sign changes.
 """
 
+import math
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
-from dpverify.arrays import Floats
+from dpverify.arrays import Floats, Mask
 
 SUMMARIES = ("max", "min", "sum", "argmax", "argmin", "spread", "norm", "zeros", "gap", "jump")
 PROJECTIONS = tuple(f"projection{i}" for i in range(4))  # sums with random signs
@@ -36,6 +43,9 @@ _EXACT = 1 << 53  # up to which floats hold all whole numbers
 
 _DIGIT = re.compile(r"(binary|ternary)(\d+)")
 
+ORDER = ("repeats", "falls", "inversions", "turns")
+MOST_INVERTED = 32  # numbers
+_MODULUS = re.compile(r"mod(\d[\d.e+-]*)")
 _ITEM = re.compile(r"output\[(\d+)\]")  # an entry of a list, not one of an entry of it
 
 
@@ -43,12 +53,10 @@ def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], siz
     """The column `function(argument)`; NaN where it is not defined."""
     function, _, rest = name.partition("(")
     argument = rest.removesuffix(")")
-    if function in BITS and rest.endswith(")"):
-        return _bits(function, column(argument))
-    digit = _DIGIT.fullmatch(function)
-    if digit and rest.endswith(")"):
-        return _digit(column(argument), BASES[digit[1]], int(digit[2]))
-    if argument != "output" or function not in (*SUMMARIES, *PROJECTIONS, HOLE):
+    of_one = _of_one(function) if rest.endswith(")") else None
+    if of_one is not None:
+        return of_one(column(argument))
+    if argument != "output" or function not in (*SUMMARIES, *PROJECTIONS, *ORDER, HOLE):
         return np.full(size, np.nan)
     if function in ("argmax", "argmin"):
         return _place(function, column, parts, size)
@@ -56,6 +64,10 @@ def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], siz
         return _hole(column, parts, size)
     if not parts:
         return np.full(size, np.nan)
+    if function == "repeats":
+        return _repeats(column, parts)
+    if function in ORDER:
+        return _in_order(function, column, parts)
     if function == "jump":
         return _jump(column, parts, size)
     if function == "gap":
@@ -78,6 +90,69 @@ def _digit(values: Floats, base: int, place: int) -> Floats:
         coded = (np.abs(values) <= _EXACT) & (values == np.floor(values))
     whole = np.where(coded, values, 0.0).astype(np.int64)
     return np.where(coded, (whole // base**place % base).astype(np.float64), np.nan)
+
+
+def _of_one(function: str) -> Callable[[Floats], Floats] | None:
+    """A function of one number, by its name; None if there is none."""
+    if function in BITS:
+        return partial(_bits, function)
+    if digit := _DIGIT.fullmatch(function):
+        return partial(_digit, base=BASES[digit[1]], place=int(digit[2]))
+    if modulus := _MODULUS.fullmatch(function):
+        return partial(_remainder, modulus=float(modulus[1]))
+    return {"ones": _ones, "negative": _negative}.get(function)
+
+
+def _remainder(values: Floats, modulus: float) -> Floats:
+    """What is left of whole numbers; of a fraction of 1, how far the nearest multiple of it is."""
+    with np.errstate(invalid="ignore"):
+        if modulus >= 1.0 and modulus == math.floor(modulus):
+            result: Floats = np.mod(np.where(np.isfinite(values), values, np.nan), modulus)
+            return result
+        return np.where(np.isfinite(values), values - modulus * np.round(values / modulus), np.nan)
+
+
+def _ones(values: Floats) -> Floats:
+    """How many binary digits of a whole number are 1; NaN of all others."""
+    with np.errstate(invalid="ignore"):
+        whole = (np.abs(values) <= _EXACT) & (values == np.floor(values))
+    binary = np.abs(np.where(whole, values, 0.0)).astype(np.uint64)
+    counts = np.unpackbits(binary.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1)
+    return np.where(whole, counts.astype(np.float64), np.nan)
+
+
+def _negative(values: Floats) -> Floats:
+    return np.where(np.isnan(values), np.nan, (values < 0.0).astype(np.float64))
+
+
+def _repeats(column: Callable[[str], Floats], parts: Sequence[str]) -> Floats:
+    """How many numbers are equal to another; NaN where there are not two."""
+    ordered = np.sort(np.array([column(part) for part in parts]), axis=0)
+    return _counted(ordered[1:] == ordered[:-1], ordered)
+
+
+def _in_order(function: str, column: Callable[[str], Floats], parts: Sequence[str]) -> Floats:
+    """How often entries of a list, by their places, fall or change their sign; NaN of less."""
+    places = sorted({int(found[1]) for part in parts if (found := _ITEM.fullmatch(part))})
+    rows = np.array([column(f"output[{place}]") for place in places])
+    if len(places) < 2:
+        return np.full(len(column(parts[0])), np.nan)
+    follows = np.diff(places)[:, None] == 1
+    with np.errstate(invalid="ignore", over="ignore"):
+        match function:
+            case "falls":
+                where = (rows[1:] < rows[:-1]) & follows
+            case "turns":
+                where = (rows[1:] * rows[:-1] < 0.0) & follows
+            case _:
+                where = np.concatenate([rows[i + 1 :] < rows[i] for i in range(len(rows) - 1)])
+    return _counted(where, rows)
+
+
+def _counted(where: Mask, rows: Floats) -> Floats:
+    """How often something is so, for every draw that has two of these numbers."""
+    enough = np.count_nonzero(~np.isnan(rows), axis=0) > 1
+    return np.where(enough, np.count_nonzero(where, axis=0).astype(np.float64), np.nan)
 
 
 @lru_cache(maxsize=1 << 18)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Mask, Texts
 from dpverify.auditing.sampling.features import SWEPT, derive, swept
+from dpverify.auditing.sampling.relations import is_counted
 from dpverify.auditing.sampling.spelling import (
     SET_ASIDE,
     SPELLED,
@@ -112,6 +113,8 @@ class Outputs:
         """A stored or computed column such as `max(output)`; all NaN if there is none."""
         if name in self._columns:
             return self._columns[name]
+        if is_counted(name):
+            return np.zeros(self.size)
         if name not in self._cache and name in _SWEPT and self._parts:
             found = swept({part: self._columns[part] for part in self._parts})
             self._cache |= {f"{function}({WHOLE})": values for function, values in found.items()}
@@ -235,7 +238,7 @@ def joined(blocks: Sequence[Outputs]) -> Outputs:
 def _end_to_end(parts: Sequence[Texts]) -> Texts:
     """Texts of all parts one after the other; one that is in every draw is stored once."""
     first = parts[0]
-    if all(part.strides == (0,) and part[0] == first[0] for part in parts):
+    if all(len(part) and part.strides == (0,) and part[0] == first[0] for part in parts):
         return np.broadcast_to(first[0], (sum(map(len, parts)),))
     return np.concatenate(parts)
 
@@ -248,14 +251,15 @@ def _columns_of(blocks: Sequence[Outputs], names: tuple[str, ...]) -> dict[str, 
     return {name: np.concatenate([block.column(name) for block in blocks]) for name in names}
 
 
-def joined_part(name: str, blocks: Sequence[Outputs]) -> Outputs:
-    """All blocks joined, with only the columns that the texts of the part `name` need."""
+def joined_part(name: str, blocks: Sequence[Outputs], most: int | None = None) -> Outputs:
+    """The first draws of all blocks, reduced to what the texts of the part `name` need."""
     if name == WHOLE:
-        return joined(blocks)
-    size = sum(block.size for block in blocks)
+        return joined([block.between(0, most or block.size) for block in blocks])
+    size = sum(block.size if most is None else min(block.size, most) for block in blocks)
     if name in {TYPE, ODD} or any(name in block.texts for block in blocks):
-        return Outputs(size, {}, {name: _end_to_end([block.text(name) for block in blocks])})
-    return Outputs(size, {name: np.concatenate([block.column(name) for block in blocks])}, {})
+        texts = _end_to_end([block.text(name)[:most] for block in blocks])
+        return Outputs(size, {}, {name: texts})
+    return Outputs(size, {name: np.concatenate([b.column(name)[:most] for b in blocks])}, {})
 
 
 def texts_of(values: Floats, missing: str = MISSING) -> Texts:

@@ -20,7 +20,12 @@ MOST_NUMBERS = 1 << 16  # of one array that are kept one by one
 LONGEST_TEXT = 4_096  # characters of a text that are looked at one by one
 MOST_BITS = 13_000  # of an integer that are looked at, and written out
 _LOWEST_BITS = (1 << MOST_BITS) - 1
-LOW = 1 << 16  # the last bits of integers beyond all floats
+MODULI = (
+    1 << 16,
+    math.lcm(*range(2, 41)),
+    math.prod((41, 43, 47, 49, 53, 59, 61, 64, 125)),
+)
+"""Integers beyond all floats are known by their remainders of these, hence of all up to 64."""
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 PLAIN = frozenset({bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32})
 
@@ -71,12 +76,15 @@ class Elements:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A number that no float equals: its text, the nearest float, and an integer's last bits."""
+    """A number that no float holds, its text, and the nearest float.
+
+    Of an integer also the remainders of `MODULI`, and its bits, the lowest first.
+    """
 
     text: str
     value: float
-    low: int | None = None
-    bits: bytes = b""  # an integer's, the lowest first
+    remainders: tuple[int, ...] = ()
+    bits: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +139,8 @@ def integer(value: Any) -> Any:  # noqa: ANN401
     spelled = str(whole) if whole.bit_length() <= MOST_BITS else digested(hex(whole))
     bits = (whole & _LOWEST_BITS).to_bytes(MOST_BITS // 8, "little")
     length = min(whole.bit_length() // 8 + 1, len(bits))
-    return Exact(spelled, nearest(value), whole % LOW, bits[:length])
+    remainders = tuple(whole % modulus for modulus in MODULI)
+    return Exact(spelled, nearest(value), remainders, bits[:length])
 
 
 def _long_text(value: str | bytes) -> LongText:

@@ -7,6 +7,7 @@ into its parts (`reading`), and every part becomes a column or a text under its 
 import math
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ from dpverify.auditing.sampling.outputs import (
 from dpverify.auditing.sampling.parts import (
     EXACT,
     LONGEST_TEXT,
-    LOW,
+    MODULI,
     MOST_BITS,
     MOST_NUMBERS,
     Elements,
@@ -38,6 +39,7 @@ from dpverify.auditing.sampling.parts import (
     nearest,
 )
 from dpverify.auditing.sampling.reading import is_number_array, kind_of, read
+from dpverify.auditing.sampling.relations import is_counted, related
 from dpverify.auditing.sampling.spelling import shortened, spelled
 
 _MOST_MEMBERS = 256  # elements of a set that are asked for one by one
@@ -47,6 +49,7 @@ _MOST_LETTERS = 1 << 15  # characters, and numbers written in texts, of all text
 _LETTERS = ("ord(", "bytes of ", "number ")  # with which the names of their columns begin
 _MORE_LETTERS = f"single characters of texts beyond the first {_MOST_LETTERS:,} of an output"
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_DOTTED = re.compile(r"\d+(?:\.\d+){2,}")  # versions and addresses: several whole numbers
 _NAN = int(np.float64(np.nan).view(np.uint64))
 _FEW = 8
 
@@ -118,7 +121,7 @@ class Block:
         """Add the parts of output number `i`, in the form that `read` returns."""
         odd: list[str] = []
         letters = _MOST_LETTERS
-        for name, value in flattened(tree, WHOLE):
+        for name, value in chain(flattened(tree, WHOLE), related(tree, WHOLE)):
             if name.startswith(_LETTERS):
                 letters -= np.size(value)
                 if letters < 0:
@@ -159,7 +162,7 @@ class Block:
 
     def _column(self, name: str) -> Floats:
         if name not in self._numbers:
-            self._numbers[name] = np.full(self.size, np.nan)
+            self._numbers[name] = np.full(self.size, 0.0 if is_counted(name) else np.nan)
         return self._numbers[name]
 
 
@@ -168,11 +171,12 @@ def flattened(tree: Any, name: str) -> Iterator[Leaf]:  # noqa: ANN401, C901, PL
     match tree:
         case bool() | np.bool_() | int() | np.integer() | float() | np.floating():
             yield name, nearest(tree)
-        case Exact(value=value, low=low, bits=bits):
+        case Exact(value=value, remainders=remainders, bits=bits):
             yield name, value
             yield from _part_text(tree, name)
-            if low is not None:
-                yield f"{name} mod {LOW}", float(low)
+            for modulus, rest in zip(MODULI, remainders, strict=False):
+                yield f"{name} mod {modulus}", float(rest)
+            if bits:
                 yield f"bytes of {name}", np.frombuffer(bits, np.uint8).astype(np.float64)
                 if len(bits) == MOST_BITS // 8:
                     yield name, Opaque("", f"single bits of an integer beyond {MOST_BITS:,}")
@@ -269,7 +273,8 @@ def _of_text(text: str | bytes, length: int, name: str) -> Iterator[Leaf]:
 
 
 def _numbers_in(text: str, name: str) -> Iterator[Leaf]:
-    for i, found in enumerate(_NUMBER.findall(text[:LONGEST_TEXT])[:_MOST_IN_TEXT]):
+    apart = _DOTTED.sub(lambda found: found[0].replace(".", " "), text[:LONGEST_TEXT])
+    for i, found in enumerate(_NUMBER.findall(apart)[:_MOST_IN_TEXT]):
         value = float(found)
         if not math.isnan(value):
             yield f"number {i} in {name}", value

@@ -21,7 +21,11 @@ def audit_page(
     if pictures:
         sections.append(Section(title="In pictures", pictures=pictures))
     sections += [
-        Section(title="What was tried", items=verdict.tried),
+        Section(
+            title="What was tried",
+            text=("Events were sought among these. " + _sentence(verdict.unseen),),
+            items=verdict.tried,
+        ),
         Section(
             title="What this means",
             text=_meaning(verdict),
@@ -43,6 +47,10 @@ def audit_page(
         command=command,
         data=verdict.to_dict(),
     )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _lower(shown: Verdict) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from dpverify.auditing import audit
 from dpverify.auditing.attacks.draws import Draws, numeric_features
 from dpverify.auditing.attacks.events import Between, Event, Linear, OneOf, Tree, Trees
-from dpverify.auditing.sampling.features import BITS, SUMMARIES
+from dpverify.auditing.sampling.features import BITS, ORDER, SUMMARIES
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
 from dpverify.auditing.sampling.parts import Raised, TimedOut
+from dpverify.auditing.sampling.relations import is_counted
 from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.auditing.search.trials import Calls
 from dpverify.guarantees import PureDP
@@ -49,8 +51,13 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
     "booleans in lists": st.sampled_from([[True, 2.0], [False, 2.0], [1.0, 2.0], [1.0]]),
     "matrices and failures": st.sampled_from([[[1.0, 2.0], [3, 4]], np.ones((2, 2))]) | failures,
     "ragged matrices": st.lists(st.lists(few, max_size=2), max_size=3),
+    "texts and what holds them": st.tuples(
+        st.sampled_from(["aB", "Ba", "ab", "12 12"]),
+        st.sampled_from(["aB", 12, ["aB", "c"], ["c", "aB", "c"], {"aB": 12}, frozenset(["aB"])]),
+    ),
     "anything": anything,
 }
+OF_ONE = ("mod3", "mod0.01", "ones", "negative")
 FOREIGN = ("", "nan", "3", "(3)", "1", "True", "9007199254740993", "9007199254740992", "(1, 2)")
 
 
@@ -59,7 +66,11 @@ def events(past: Outputs) -> Iterator[Event]:
     base = [name for name in past.columns if name.startswith(WHOLE)]
     bits = [f"{function}({name})" for name in base[:3] for function in BITS]
     summaries = [f"{function}({WHOLE})" for function in SUMMARIES]
-    features = list(dict.fromkeys([*numeric_features(Draws(past, past)), *summaries, *bits]))
+    more = [f"{function}({name})" for function in OF_ONE for name in base[:2]]
+    more += [f"{function}({WHOLE})" for function in ORDER]
+    more += [name for name in past.columns if is_counted(name)]
+    known = [*numeric_features(Draws(past, past)), *summaries, *bits, *more]
+    features = list(dict.fromkeys(known))
     for name in features:
         for cut in set(past.ordered(name).tolist()):
             yield Between(feature=name, low=cut)
@@ -75,7 +86,9 @@ def events(past: Outputs) -> Iterator[Event]:
     weights = tuple(0.1 * i - 0.3 for i in range(len(features)))
     linear = Linear(features=tuple(features), weights=weights, bound=0.0)
     for bound in set(linear.score(past).tolist()):
-        yield Linear(features=linear.features, weights=weights, bound=bound)
+        yield replace(linear, bound=bound)
+        yield replace(linear, bound=bound - 0.5, high=bound)
+    yield replace(linear, weights=(1.0,) * len(features), bound=1.0, modulus=2.0)
 
 
 @pytest.mark.sampled(3)

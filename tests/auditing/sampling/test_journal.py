@@ -1,6 +1,8 @@
 """An audit that is killed goes on from its checkpoint, to the verdict it would have reached."""
 
+import errno
 import functools
+import io
 import os
 import signal
 import struct
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.auditing import Verdict, audit
+from dpverify.auditing import Verdict, audit, audit_over, draw_share
 from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.journal import Journal
 from dpverify.auditing.sampling.outputs import Outputs
@@ -25,6 +27,8 @@ from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.errors import InvalidParameter
 from dpverify.fingerprint import digest
 from dpverify.guarantees import PureDP
+from dpverify.neighbors import Relation
+from dpverify.schema import Number, Records
 from tests.auditing.workloads import Vectors, counted, noisy, texts, unhurried
 
 ROOT = Path(__file__).parents[3]
@@ -280,6 +284,80 @@ def test_a_full_disk_costs_no_draw_and_no_verdict(room: int, tmp_path: Path) -> 
     assert numbers == [str(whole.samples), str(whole.epsilon_lower), "None"], told.stderr
     assert note.startswith("the checkpoint could not be written to its end: OSError")
     assert timeless(audit(noisy, **GIVEN, samples=1_000, checkpoint=path)) == timeless(whole)
+
+
+class FullDisk(io.FileIO):
+    """A file on a disk that has no room beyond `ROOM` bytes."""
+
+    def write(self, data: Any) -> int:  # noqa: ANN401
+        room = ROOM - self.tell()
+        if room <= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(bytes(data)[:room])
+
+
+ROOM = 6_000
+NO_SPACE = "the checkpoint could not be written to its end: OSError: [Errno 28] No space left"
+SCHEMA = Records(record=Number(low=0, high=1), length=(0, 2), relation=Relation.ADD_REMOVE)
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Path.open
+
+    def opened(path: Path, mode: str = "r", *given: Any, **options: Any) -> Any:  # noqa: ANN401
+        return FullDisk(path, "r+") if mode == "r+b" else own(path, mode, *given, **options)
+
+    monkeypatch.setattr(Path, "open", opened)
+
+
+@pytest.fixture
+def unsafe_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written finds no room when the file is closed, as on disks across a network."""
+
+    def fail(_file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    own = Journal.__exit__
+
+    def closed(journal: Journal, *raised: object) -> None:
+        monkeypatch.setattr(os, "fsync", fail)
+        own(journal, *raised)
+
+    monkeypatch.setattr(Journal, "__exit__", closed)
+
+
+@pytest.mark.parametrize("disk", ["full_disk", "unsafe_close"])
+def test_no_room_on_the_disk_is_noted_in_the_verdict(
+    disk: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    whole = audit(noisy, **GIVEN, samples=1_000)
+    request.getfixturevalue(disk)
+    verdict = audit(noisy, **GIVEN, samples=1_000, checkpoint=tmp_path / "c")
+    *others, note = verdict.notes
+    assert note.startswith(NO_SPACE)
+    assert timeless(replace(verdict, notes=tuple(others))) == timeless(whole)
+    assert f"note: {NO_SPACE}" in str(verdict)
+    assert any(told.startswith(NO_SPACE) for told in verdict.to_dict()["notes"])
+
+
+@pytest.mark.parametrize("disk", ["full_disk", "unsafe_close"])
+def test_no_room_on_the_disk_is_noted_by_a_search_and_refused_by_a_share(
+    disk: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(disk)
+    found = audit_over(
+        summed, SCHEMA, claim=PureDP(epsilon=1.2), samples=400, checkpoint=tmp_path / "s"
+    )
+    assert any(note.startswith(NO_SPACE) for note in found.notes)
+    with pytest.raises(InvalidParameter, match=r"file that can be written: .*No space left"):
+        draw_share(
+            noisy, **GIVEN, samples=2_000, share=1, of=1, checkpoint=tmp_path / "c"
+        )  # fmt: skip
+
+
+def summed(data: Any, rng: np.random.Generator) -> float:  # noqa: ANN401
+    return float(np.sum(data)) + float(rng.laplace())
 
 
 def test_a_disk_that_is_full_from_the_beginning_is_refused(tmp_path: Path) -> None:
