@@ -1,10 +1,10 @@
 """Claims about mechanisms, and the one function that reads whatever a caller offers as a claim.
 
 A claim may be one of the library's guarantees, or everything that a profile says: a list of points
-(ε, δ), a function ε ↦ δ, a dominating pair, a mechanism that has one, or an accountant. The latter
-become a `ProfileClaim`: (ε, δ)-DP at finitely many points at once, δ rounded up, so that whoever
-refutes it has refuted what was claimed. The reader asks what an object can do, not of which class
-it is.
+(ε, δ), a function ε ↦ δ, a dominating pair, a mechanism that has one, or an accountant; or a list
+of claims that hold all together. All but a single guarantee become a `ProfileClaim`: (ε, δ)-DP at
+finitely many points at once, δ rounded up, so that whoever refutes it has refuted what was claimed.
+The reader asks what an object can do, not of which class it is.
 """
 
 import html
@@ -12,12 +12,13 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from dpverify.errors import InvalidParameter, check_between, check_instance
-from dpverify.guarantees import GUARANTEES, ApproxDP, Bracket, Guarantee
+from dpverify.guarantees import GUARANTEES, ApproxDP, Bracket, Guarantee, PureDP
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
 from dpverify.pairs.leaky_response import LeakyResponsePair
@@ -159,6 +160,7 @@ Claimable: TypeAlias = (
     | HasClaim
     | Callable[[float], float]
     | Sequence[tuple[float, float]]
+    | Sequence["Claimable"]
 )
 
 
@@ -166,10 +168,12 @@ def read_claim(subject: Claimable | None, relation: Relation | None = None) -> A
     """The claim that a caller offers, in the form that draws are tested against.
 
     A mechanism stands for its dominating pair under `relation`, or for its own claim if no
-    relation is given or it has no pair.
+    relation is given or it has no pair. Of a list every claim must hold.
 
     >>> read_claim([(1.0, 0.0), (0.0, 0.5)]).points
     ((0.0, 0.5), (1.0, 0.0))
+    >>> read_claim([PureDP(epsilon=1.0), ApproxDP(epsilon=0.5, delta=0.1)]).points
+    ((0.5, 0.1), (1.0, 0.0))
     """
     thing: Any = subject
     check_instance("claim", thing)
@@ -198,16 +202,40 @@ def read_claim(subject: Claimable | None, relation: Relation | None = None) -> A
     if callable(thing):
         return _of_function(thing, getattr(thing, "__name__", "a function"))
     if isinstance(thing, Iterable) and not isinstance(thing, (str, bytes)):
-        return ProfileClaim(points=tuple(thing))
+        return _of_several(tuple(thing), relation)
     raise InvalidParameter(
         f"claim={thing!r} must be a guarantee, a pair, an accountant, a mechanism, a "
-        "function ε ↦ δ or points (ε, δ)"
+        "function ε ↦ δ, points (ε, δ) or a list of claims"
     )
 
 
 def claim_from_dict(told: dict[str, Any]) -> AuditClaim:
     """The claim that `plain.tagged` wrote."""
     return untagged(told, _KINDS)
+
+
+def _of_several(claims: tuple[Any, ...], relation: Relation | None) -> ProfileClaim:
+    """The points of all claims; a pair of numbers is a point."""
+    points: list[Any] = []
+    named = False
+    for each in claims:
+        if isinstance(each, Iterable | Real):  # a point, or refused as one
+            points.append(each)
+            continue
+        named = True
+        match read_claim(each, relation):
+            case PureDP(epsilon=epsilon):
+                points.append((epsilon, 0.0))
+            case ApproxDP(epsilon=epsilon, delta=delta):
+                points.append((epsilon, delta))
+            case ProfileClaim(points=several):
+                points.extend(several)
+            case other:
+                raise InvalidParameter(
+                    f"claim={other!r} must stand alone: in a list, claims are PureDP, ApproxDP, "
+                    "points (ε, δ) or profiles"
+                )
+    return ProfileClaim(points=tuple(points), name="several claims" if named else "points")
 
 
 def _check_relation(stated: Any, relation: Relation | None) -> None:  # noqa: ANN401

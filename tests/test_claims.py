@@ -160,9 +160,23 @@ def test_many_points_are_thinned_and_keep_their_ends() -> None:
     assert thinned[-1].epsilon == 20.0
 
 
+def test_of_a_list_every_claim_must_hold() -> None:
+    claims: list[Any] = [PureDP(epsilon=1.0), ApproxDP(epsilon=0.5, delta=0.1), (0.2, 0.3)]
+    claims.append(Laplace(scale=0.5))  # ε = 2, which the first claim implies
+    together = read_claim(claims)
+    assert isinstance(together, ProfileClaim)
+    assert together.points == ((0.2, 0.3), (0.5, 0.1), (1.0, 0.0))
+    for epsilon in (0.0, 0.3, 0.7, 2.0):
+        alone = [claimed_delta(read_claim([each]), epsilon) for each in claims]
+        assert claimed_delta(together, epsilon) == min(alone)
+
+
 @pytest.mark.parametrize(
     ("subject", "match"),
     [
+        ([PureDP(epsilon=1.0), GaussianDP(mu=1.0)], "claim=GaussianDP.mu=1.0. must stand alone"),
+        ([PureDP(epsilon=1.0), None], "claim=None must be given"),
+        ([PureDP(epsilon=1.0), (1.0,)], "must be pairs"),
         ("private", "claim='private' must be a guarantee"),
         (3, "claim=3 must be a guarantee"),
         ([], "points=.* must not be empty"),

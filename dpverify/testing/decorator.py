@@ -49,7 +49,7 @@ def satisfies(  # noqa: PLR0913  # one keyword a setting
     ----------
     claim
         What an audit takes: a guarantee, a `Claim` with its relation, a pair, an accountant, a
-        function ε ↦ δ or points (ε, δ).
+        function ε ↦ δ, points (ε, δ) or a list of claims that hold together.
     on
         Neighboring pairs: `neighbors(datasets, relation=…)`, or any strategy of pairs
         (left, right) together with `relation`, a relation or a predicate of left and right.
