@@ -51,7 +51,7 @@ def follow_precisely(
     (True, True)
     """
     steep = sums.curvature.mid()
-    if not sums.ridge < _FLAT * steep:
+    if not steep.is_finite() or not sums.ridge < _FLAT * steep:  # a loss may bound none
         return minimize_precisely(sums, start, distance=distance)
     known: list[tuple[arb, list[arb]]] = []  # the last two ridges, and minima times them
     fallen = 0  # bits

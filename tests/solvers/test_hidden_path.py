@@ -180,9 +180,9 @@ def test_never_more_than_all_steps_cost_but_for_rounding(steps: int) -> None:
     alone = last(setting(), steps=steps)
     assert alone.noise(3).scale <= all_of_them.noise(3).scale * 1.001
     assert alone.claim.theorem.name == "last-iterate"
-    assert any("approximate-minimum" in text for text in alone.claim.assumes)
+    assert any("last-iterate-rounding" in text for text in alone.claim.assumes)
     real = last(setting(arithmetic="real"), steps=steps)
-    assert not any("approximate-minimum" in text for text in real.claim.assumes)
+    assert not any("last-iterate-rounding" in text for text in real.claim.assumes)
 
 
 # the rounding on the way
