@@ -326,7 +326,9 @@ for _file in iter_modules([str(Path(__file__).parent)]):  # those that register 
 
 
 def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposal]:
-    """The best event for each of the two sides that it may favor."""
+    """The best event for each of the two sides that it may favor; none from a single draw."""
+    if seen.left.size < 2:
+        return {}
     fewer = seen.latest(_looked_at(seen))
     _derive(fewer)
     few = fewer.halves()
