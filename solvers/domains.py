@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.arrays import Floats
+from dpverify.arrays import Floats, lengths
 from dpverify.errors import (
     InvalidParameter,
     NotSupported,
@@ -143,7 +143,7 @@ class Ball(Domain):
 
     def project(self, points: ArrayLike) -> Floats:
         array = np.asarray(points, np.float64)
-        norms = np.linalg.norm(array, axis=-1, keepdims=True)
+        norms = lengths(array)[..., None]
         radius = float(self.radius)
         return np.where(norms > radius, array * (radius / np.maximum(norms, radius)), array)
 
@@ -274,5 +274,5 @@ class Simplex(Domain):
 
 def _length(vector: Floats) -> float:
     """‖vector‖₂ of exact floats, rounded up."""
-    length = float(np.linalg.norm(vector))
+    length = float(lengths(vector))
     return length * (1.0 + (len(np.atleast_1d(vector)) + 4) * 2.0**-52)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpverify.arrays import Floats
+from dpverify.arrays import Floats, lengths
 from dpverify.errors import DPVerifyError, check_between, check_count, settle_fields
 from dpverify.theorems import Theorem
 from solvers.losses.base import UNIT
@@ -22,6 +22,7 @@ EXPONENTIAL_ACCURACY = "NumPy's exp is within 4 units in the last place"
 _BLOCK = 256  # records summed by the linear algebra library; blocks are summed exactly
 _LARGE = 4096  # records beyond which blocks pay
 _SCORES = 1 << 20  # scores held at once
+_UNDERFLOW = 2.0**-1020  # a product loses 2^-1075 at most
 ROOM = 1.0 + 2.0**-30  # covers the rounding of the bounds themselves: a few dozen operations
 
 
@@ -57,7 +58,7 @@ def gradient_bounds(objective: Objective, points: Floats, linear: Floats) -> Flo
     (True, 8.0)
     """
     gradients, errors = certified_gradients(objective, points, linear)
-    bounds: Floats = (np.linalg.norm(gradients, axis=1) + errors) * ROOM
+    bounds: Floats = (lengths(gradients) + errors) * ROOM
     return bounds
 
 
@@ -78,15 +79,15 @@ def certified_gradients(
 
 def _together(objective: Objective, points: Floats, linear: Floats) -> tuple[Floats, Floats]:
     """Gradients at many points, each sum over the records by one library call."""
-    lengths = row_lengths(objective.features)
+    rows = row_lengths(objective.features)
     scores = objective.scores(points)
     slopes = objective.loss.slopes(scores, objective.labels)
-    losses = _slope_errors(objective, scores, points, lengths)
-    size: Floats = slope_sizes(slopes) @ lengths
-    rest = np.linalg.norm(linear, axis=1) + objective.ridge * np.linalg.norm(points, axis=1)
-    total = losses @ lengths + gamma(len(lengths) + 2) * size + 8 * UNIT * (size + rest)
-    errors: Floats = total * (ROOM + gamma(len(lengths) + objective.dimension))
-    return objective.total(slopes, points, linear), errors
+    losses = _slope_errors(objective, scores, points, rows)
+    size: Floats = slope_sizes(slopes) @ rows
+    rest = lengths(linear) + objective.ridge * lengths(points)
+    total = losses @ rows + gamma(len(rows) + 2) * size + 8 * UNIT * (size + rest)
+    errors: Floats = total * (ROOM + gamma(len(rows) + objective.dimension))
+    return objective.total(slopes, points, linear), errors + underflow(*objective.features.shape)
 
 
 def _blockwise(objective: Objective, point: Floats, linear: Floats) -> tuple[Floats, Floats]:
@@ -94,9 +95,12 @@ def _blockwise(objective: Objective, point: Floats, linear: Floats) -> tuple[Flo
     sums, error, size = block_gradient(objective, point)
     columns = np.concatenate([sums, (objective.ridge * point)[None], linear[None]]).T
     gradient = np.array([math.fsum(column.tolist()) for column in columns])
-    rest = float(np.linalg.norm(linear) + objective.ridge * np.linalg.norm(point))
+    rest = float(lengths(linear) + objective.ridge * lengths(point))
     rounding = error + BLOCK_ERROR * size + 8 * UNIT * (size + rest)
-    return gradient[None], np.array([rounding * (ROOM + gamma(len(objective.features)))])
+    error = rounding * (ROOM + gamma(len(objective.features))) + underflow(
+        *objective.features.shape
+    )
+    return gradient[None], np.array([error])
 
 
 def block_gradient(objective: Objective, point: Floats) -> tuple[Floats, float, float]:
@@ -112,17 +116,17 @@ def block_gradient(objective: Objective, point: Floats) -> tuple[Floats, float, 
     for first in range(0, max(n, 1), group):
         rows = objective.features[first : first + group]
         labels = objective.labels[first : first + group]
-        lengths = row_lengths(rows)
+        norms = row_lengths(rows)
         part = replace(objective, features=rows, labels=labels)
         scores = part.scores(point[None])
         slopes = objective.loss.slopes(scores, labels)
-        losses = _slope_errors(part, scores, point[None], lengths)[0]
+        losses = _slope_errors(part, scores, point[None], norms)[0]
         width = 1 if slopes.ndim == 2 else slopes.shape[2]
         classes = slopes.reshape(len(rows), width).T
         sums = [block_sums(column, rows) for column in classes]
         parts.append(np.stack(sums, axis=-1).reshape(len(sums[0]), -1))
-        errors.append(float(losses @ lengths))
-        sizes.append(float(slope_sizes(slopes)[0] @ lengths))
+        errors.append(float(losses @ norms))
+        sizes.append(float(slope_sizes(slopes)[0] @ norms))
     return np.concatenate(parts), math.fsum(errors), math.fsum(sizes)
 
 
@@ -134,13 +138,13 @@ def block_sums(weights: Floats, rows: Floats) -> Floats:
     return np.concatenate([sums, (weights[whole:] @ rows[whole:])[None]])
 
 
-def _slope_errors(objective: Objective, scores: Floats, points: Floats, lengths: Floats) -> Floats:
+def _slope_errors(objective: Objective, scores: Floats, points: Floats, rows: Floats) -> Floats:
     """A bound on how far each computed slope is from f′ at the exact score: (B, n).
 
     A score errs by γ_d·‖θ‖·‖x‖, which f″ turns into an error of the slope.
     """
     loss, d = objective.loss, objective.features.shape[1]
-    reach = np.linalg.norm(points, axis=1)[:, None] * lengths
+    reach = lengths(points)[:, None] * rows
     errors = slope_sizes(loss.slope_errors(scores, objective.labels))
     errors += loss.sharpness * gamma(d + 2) * reach
     return errors
@@ -155,8 +159,13 @@ def slope_sizes(slopes: Floats) -> Floats:
 def row_lengths(rows: Floats) -> Floats:
     """‖row‖₂ for each row."""
     # What underflows in the squares is covered by what is added.
-    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", rows, rows)) + 2.0**-500
-    return lengths
+    found: Floats = np.sqrt(np.einsum("ij,ij->i", rows, rows)) + 2.0**-500
+    return found
+
+
+def underflow(records: int, columns: int) -> float:
+    """A bound on what underflows in a gradient, for losses of any curvature up to 2^40."""
+    return (records + 1) * (columns + 1) * _UNDERFLOW
 
 
 def gamma(count: int) -> float:

@@ -27,7 +27,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpverify.arrays import Floats
+from dpverify.arrays import Floats, lengths
 from solvers.losses.base import UNIT
 from solvers.minimize.certificate import ROOM, gamma, row_lengths, slope_sizes
 from solvers.minimize.objective import Objective
@@ -80,20 +80,20 @@ class _Place:
     ) -> None:
         self.high, self.low, self.scores = high, low, scores
         self.gradient, self.error = gradient, error
-        self.length = float(np.linalg.norm(gradient))
+        self.length = float(lengths(gradient))
 
     @classmethod
     def at(cls, objective: Objective, linear: Floats, high: Floats, low: Floats) -> "_Place":
         """For weights `high` + `low`, of which the second is at most half a unit of the first."""
         n, d = objective.features.shape
         classes = len(high) // d
-        size = float(np.linalg.norm(high))
+        size = float(lengths(high))
         several = objective.width > 1
         scores = np.empty((n, classes))
         # λ(h + l) + b, exactly but for the rounding of λl.
         product, lost = _product(np.asarray(objective.ridge), high)
         sums = [product[None], lost[None], (objective.ridge * low)[None], linear[None]]
-        errors, lengths_total = [], []
+        errors, sizes = [], []
         apart = gamma(3 * d + 4) * (d + 4) * UNIT * ROOM * size * (1.0 + math.sqrt(classes))
         for first in range(0, n, _ROWS):
             part = slice(first, first + _ROWS)
@@ -101,27 +101,27 @@ class _Place:
             found = _scores(rows, high.reshape(d, classes), low.reshape(d, classes))
             scores[part] = found
             given = found[None] if several else found.T
-            lengths = row_lengths(rows)
+            norms = row_lengths(rows)
             slopes = objective.loss.slopes(given, labels)
             # Of several classes the scores' errors are a vector, whose length counts.
-            off = UNIT * np.linalg.norm(found, axis=1) + apart * lengths + d * _UNDERFLOW
+            off = UNIT * lengths(found) + apart * norms + d * _UNDERFLOW
             lost_slopes = slope_sizes(objective.loss.slope_errors(given, labels))[0]
             moved = _moved_slopes(objective, given, labels, off)
             lost_slopes = lost_slopes + np.minimum(moved, objective.loss.sharpness * off)
-            errors.append(float(lost_slopes @ lengths))
-            lengths_total.append(float(slope_sizes(slopes)[0] @ lengths))
+            errors.append(float(lost_slopes @ norms))
+            sizes.append(float(slope_sizes(slopes)[0] @ norms))
             sums.append(_block_sums(rows, slopes[0].reshape(len(rows), classes)))
         table = np.concatenate(sums)
         gradient = np.array([math.fsum(column.tolist()) for column in table.T])
-        rounding = gamma(_BLOCK + 2) * math.fsum(lengths_total)
-        rest = UNIT * float(np.linalg.norm(gradient) + objective.ridge * np.linalg.norm(low))
+        rounding = gamma(_BLOCK + 2) * math.fsum(sizes)
+        rest = UNIT * float(lengths(gradient) + objective.ridge * lengths(low))
         error = (math.fsum(errors) + rounding + 4.0 * rest) * (ROOM + gamma(_ROWS + d))
         found_error = error + len(high) * _UNDERFLOW
         return cls(high, low, scores, gradient, found_error if found_error >= 0.0 else math.inf)
 
     def bound(self, ridge: float) -> float:
         """On the distance of `high` from the minimum."""
-        away = (self.length + self.error) / ridge + float(np.linalg.norm(self.low))
+        away = (self.length + self.error) / ridge + float(lengths(self.low))
         return away * ROOM if away >= 0.0 else math.inf  # NaN is no bound
 
 

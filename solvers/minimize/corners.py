@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
-from dpverify.arrays import Floats
+from dpverify.arrays import Floats, lengths
 from dpverify.balls import ball, enclose
 from solvers.losses.base import UNIT, Labels, Loss
 from solvers.minimize import newton
@@ -143,21 +143,21 @@ def gap_distances(
     rounded = objective.loss
     if not isinstance(rounded, Rounded):
         raise TypeError(f"loss={rounded!r} must be a loss whose corners are smoothed")
-    lengths, d = row_lengths(objective.features), objective.dimension
+    norms, d = row_lengths(objective.features), objective.dimension
     corner, low, high = rounded.loss.corners(objective.labels)
     totals = np.empty(len(points))
-    rows = max(1, _SCORES // max(1, len(lengths)))
+    rows = max(1, _SCORES // max(1, len(norms)))
     for first in range(0, len(points), rows):
         few = slice(first, first + rows)
         part, scores = points[few], objective.scores(points[few])
         slopes = rounded.slopes(objective.scores(slopes_at[few]), objective.labels)
-        off = gamma(d + 4) * np.linalg.norm(part, axis=1)[:, None] * lengths
+        off = gamma(d + 4) * lengths(part)[:, None] * norms
         off += 4.0 * UNIT * (np.abs(scores) + np.abs(corner)) + 2.0**-500
         above = np.maximum(scores - corner + off, 0.0)
         below = np.maximum(corner - scores + off, 0.0)
         terms = ((high - slopes) * above + (slopes - low) * below).sum(axis=1)
         residuals = _residuals(objective, slopes, part, linear[few])
-        totals[few] = terms * (1.0 + 2.0 * gamma(len(lengths) + 16))
+        totals[few] = terms * (1.0 + 2.0 * gamma(len(norms) + 16))
         totals[few] += residuals * (residuals / (2.0 * objective.ridge))
     distances: Floats = np.sqrt(2.0 * totals / objective.ridge) * (1.0 + 2.0**-30)
     return np.where(np.isfinite(distances), distances, np.inf)
@@ -165,14 +165,14 @@ def gap_distances(
 
 def _residuals(objective: Objective, slopes: Floats, points: Floats, linear: Floats) -> Floats:
     """A bound on ‖λθ + Xᵀa + b‖ for each row of slopes a; blocks of records are added exactly."""
-    lengths = row_lengths(objective.features)
+    norms = row_lengths(objective.features)
     found = np.empty(len(points))
     for row, (a, point, b) in enumerate(zip(slopes, points, linear, strict=True)):
         sums = block_sums(a, objective.features)
         columns = np.concatenate([sums, (objective.ridge * point)[None], b[None]]).T
         total = np.array([math.fsum(column.tolist()) for column in columns])
-        size = float(np.abs(a) @ lengths)
-        rest = float(objective.ridge * np.linalg.norm(point) + np.linalg.norm(b))
+        size = float(np.abs(a) @ norms)
+        rest = float(objective.ridge * lengths(point) + lengths(b))
         error = BLOCK_ERROR * size * (1.0 + gamma(len(a) + 2)) + 8.0 * UNIT * (size + rest)
-        found[row] = float(np.linalg.norm(total)) + error
+        found[row] = float(lengths(total)) + error
     return found * (1.0 + 2.0**-30)

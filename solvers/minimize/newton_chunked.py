@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpverify.arrays import Floats
+from dpverify.arrays import Floats, lengths
 from solvers.chunks import Block, Chunks
 from solvers.losses.base import UNIT, Loss
-from solvers.minimize.certificate import BLOCK_ERROR, ROOM, block_gradient, gamma
+from solvers.minimize.certificate import BLOCK_ERROR, ROOM, block_gradient, gamma, underflow
 from solvers.minimize.newton import solved
 from solvers.minimize.objective import objective_of
 
@@ -73,14 +73,15 @@ class ChunkedObjective:
         """A bound on the exact ‖∇J‖, rounding included."""
         sums, error, size = self.chunks.total(_Certified(self.loss, point, self.ridge))
         gradient = sums + self.ridge * point + linear
-        rest = float(np.linalg.norm(linear) + self.ridge * np.linalg.norm(point))
+        rest = float(lengths(linear) + self.ridge * lengths(point))
         chunks = len(self.chunks.sizes or ())
         # Each chunk's sum is rounded once, and their sum once a chunk.
         lost = BLOCK_ERROR + gamma(chunks + 8)
         rounding = (float(error) + lost * float(size) + 16 * UNIT * rest) * (
             ROOM + gamma(len(self.chunks))
         )
-        return (float(np.linalg.norm(gradient)) + rounding) * ROOM
+        rounding += underflow(len(self.chunks), len(point))
+        return (float(lengths(gradient)) + rounding) * ROOM
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ from solvers.privacy.theorems import CONSTRAINED_MINIMUM, PERTURBED_MINIMUM
 Solver: TypeAlias = Literal["auto", "conic"]
 
 _RESOLVED = 2.0**50  # times the distance asked for: what floats resolve to a quarter of it
+_LARGEST = 2.0**1000  # of a coordinate in units of the norm: floats hold it
 _FLAT = 2.0**-30  # of the curvature: a ridge below is raised to it for plain floats
 _CORNER_AIM = 1e-6  # over the ridge: how near corner losses are solved if nothing is asked for
 
@@ -178,7 +179,8 @@ class Problem:
         dataset that obeys the bounds: floats are asked to go no further, then floats of twice the
         digits, and what these cannot settle is solved in ball arithmetic, whose search always
         ends. Coordinates beyond ±2^50·within/√d, which floats do not resolve so finely, are cut
-        there; as are those of the minimum that `within` is about. [Theorem certified-minimum]
+        there, or at ±2^1000 over the norm's unit if that is less; as are those of the minimum that
+        `within` is about. [Theorem certified-minimum]
         """
         return self.minimize_prepared(self.prepared(data), linear, solver=solver, within=within)
 
@@ -255,7 +257,7 @@ class Problem:
             solution = self._floats(data, parts, solver, aim)
         if aim is None:
             return solution
-        limit = _RESOLVED * aim / math.sqrt(parts.shape[1])
+        limit = min(_RESOLVED * aim / math.sqrt(parts.shape[1]), _LARGEST)
         points, distances = np.clip(solution.points, -limit, limit), solution.distances.copy()
         left = np.flatnonzero(~(distances <= aim))
         for row in left:

@@ -64,6 +64,16 @@ def test_constraints_describe_the_same_set(domain: Domain) -> None:
     assert variable.value == pytest.approx(domain.project(point), abs=1e-4)
 
 
+def test_tiny_and_huge_domains_have_sizes_and_hold_their_points() -> None:
+    for size in (1e-200, 1e200):
+        box = Box(-size, size)
+        assert 2.0 * math.sqrt(2.0) * size <= box.diameter(2) <= 2.8284271247462 * size
+        assert math.sqrt(2.0) * size <= box.largest_norm(2) <= 1.4142135623731 * size
+        assert Ball(size).project([30.0 * size, 40.0 * size]) == pytest.approx(
+            [0.6 * size, 0.8 * size], rel=1e-14
+        )
+
+
 @pytest.mark.parametrize(
     "build",
     [

@@ -1,6 +1,7 @@
 """Certificates against gradients computed with fifty digits."""
 
 import math
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -17,6 +18,7 @@ from solvers.minimize.certificate import (
     gamma,
     gradient_bounds,
 )
+from solvers.minimize.compensated import minimize_compensated
 from solvers.minimize.newton import minimize
 from solvers.minimize.objective import MulticlassObjective, Objective
 from solvers.privacy.theorems import PERTURBED_MINIMUM
@@ -112,6 +114,19 @@ def softmax_gradient(J: Objective, point: np.ndarray, b: np.ndarray) -> mpmath.m
 def test_bounds_are_small_at_minima() -> None:
     J, linear, _ = build(Logistic(), 1000, 1, 4.0)  # noqa: N806
     assert gradient_bounds(J, minimize(J, linear), linear).max() < 1e-9
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("records", [0, 12])
+def test_gradients_whose_squares_underflow_are_not_taken_for_zero(loss: Loss, records: int) -> None:
+    J, linear, points = build(loss, records, 5, 1e-200)  # noqa: N806
+    J = replace(J, ridge=1e-300, features=np.zeros_like(J.features))  # noqa: N806
+    for point, b in zip(points, linear, strict=True):
+        true = mpmath.norm(exact_gradient(J, point, b))
+        rows = records * 2.0**-500  # what rows of zeros are taken for
+        assert true <= gradient_bounds(J, point[None], b[None])[0] <= 1.0001 * true + rows
+        found, distance = minimize_compensated(J, b, np.zeros(3), distance=1e70)
+        assert mpmath.norm(exact_gradient(J, found, b)) <= mpmath.mpf(1e-300) * distance
 
 
 def test_gamma_by_hand() -> None:

@@ -199,3 +199,13 @@ def test_a_conic_solver_that_fails_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(cp.Problem, "solve", lambda *_, **__: None)
     with pytest.raises(NotSolved, match="found no point"):
         conic.solve(np.zeros(3))
+
+
+def test_minima_beyond_all_floats_are_cut_and_certified() -> None:
+    problem = Problem(
+        loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)), regularizer=Ridge(1e-300)
+    )
+    data = np.array([[1.0], [1.0], [1.0]]), np.array([1.0, -1.0, 1.0])
+    solution = problem.minimize(data, [[1e10]], within=1e295)  # its minimum is about −1e310
+    assert solution.points == -(2.0**1000)
+    assert solution.distances <= 1e295
