@@ -119,7 +119,7 @@ class Linear(_Event):
             odd = np.flatnonzero(~np.isfinite(total))
             if odd.size:
                 total[odd] = self._sum(lambda name: _filled(outputs.column(name)[odd]), odd.size)
-        return total if self.modulus is None else np.mod(total, self.modulus)
+            return total if self.modulus is None else np.mod(total, self.modulus)
 
     def _sum(self, column: Callable[[str], Floats], size: int) -> Floats:
         """Add one number after the other: in another order the sum would depend on the block."""

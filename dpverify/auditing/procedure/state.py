@@ -75,12 +75,13 @@ def stages(budget: int, *, blocks: bool = False) -> Iterator[tuple[int, int]]:
     """Begin and end of each stage: 64, 96, 128, 192, 256, … draws in all, up to the budget.
 
     Where draws come in `blocks`, and more of them are no trouble, stages double at first: looking
-    at draws would take longer than drawing.
+    at draws would take longer than drawing. Not beyond the last choice of the block's event, which
+    would come late and leave it few draws.
     """
     begin, end, wide = 0, FIRST, True
     while begin < budget:
         yield begin, min(end, budget)
-        if blocks and end < LEARN_FROM:
+        if blocks and 2 * end <= min(LEARN_FROM, LAST_CHOICE * budget):
             begin, end = end, 2 * end
         else:
             begin, end = end, end * 3 // 2 if wide else end * 4 // 3

@@ -45,7 +45,7 @@ _DIGIT = re.compile(r"(binary|ternary)(\d+)")
 
 ORDER = ("repeats", "falls", "inversions", "turns")
 MOST_INVERTED = 32  # numbers
-_MODULUS = re.compile(r"mod(\d[\d.e+-]*)")
+_MODULUS = re.compile(r"mod(\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
 _ITEM = re.compile(r"output\[(\d+)\]")  # an entry of a list, not one of an entry of it
 
 
@@ -98,7 +98,7 @@ def _of_one(function: str) -> Callable[[Floats], Floats] | None:
         return partial(_bits, function)
     if digit := _DIGIT.fullmatch(function):
         return partial(_digit, base=BASES[digit[1]], place=int(digit[2]))
-    if modulus := _MODULUS.fullmatch(function):
+    if (modulus := _MODULUS.fullmatch(function)) and 0.0 < float(modulus[1]) < math.inf:
         return partial(_remainder, modulus=float(modulus[1]))
     return {"ones": _ones, "negative": _negative}.get(function)
 

@@ -9,6 +9,7 @@ of order. Of texts it is also counted which characters there are, and where they
 All of these are counts, and 0 where there is nothing to count.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -89,7 +90,8 @@ def _things(tree: Any, name: str) -> Iterator[_Thing]:  # noqa: ANN401, C901, PL
     """Single values and collections, as they stand in each other."""
     match tree:
         case np.ndarray() if tree.dtype.kind in "iuf":
-            yield _Thing(name, tree.reshape(-1)[: _MOST_ELEMENTS + 1].tolist())
+            entries = tree.reshape(-1)[: _MOST_ELEMENTS + 1].tolist()
+            yield _Thing(name, [_element(entry) for entry in entries])
         case dict():
             if tree:
                 yield _Thing(f"keys of {name}", [_element(key) for key in tree])
@@ -125,8 +127,13 @@ _CONTAINERS = (np.ndarray, dict, Elements, list, tuple, Fields)
 
 
 def _element(item: Any) -> Any:  # noqa: ANN401
-    """What is equal where items are; numbers of all types are compared as numbers."""
-    return item if isinstance(item, (str, bytes, int, float)) else spelled(item)
+    """What is equal where items are; numbers of all types are compared as numbers.
+
+    One NaN stands for all: whether two of them are one object is no matter of the output.
+    """
+    if not isinstance(item, (str, bytes, int, float)):
+        return spelled(item)
+    return math.nan if item != item else item  # noqa: PLR0124
 
 
 def _words(thing: _Thing) -> _Thing:

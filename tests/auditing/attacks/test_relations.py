@@ -141,3 +141,20 @@ def test_single_numbers_ask_for_no_relations() -> None:
     numbers: Outputs = from_array(np.random.default_rng(3).normal(size=300))
     told = {a.name for a in ATTACKS if a.families(Draws(numbers, numbers))}
     assert not told & {"parities of sets of bits", "remainders of whole numbers"}
+
+
+@pytest.mark.parametrize("make", [lambda a, b: [a, b, "x"], lambda a, b: {"a": a, "b": b}])
+def test_whether_two_nan_are_one_object_is_no_matter_of_the_output(make: Any) -> None:  # noqa: ANN401
+    """Two NaN of one process may be one object, and are two after they went to another."""
+    nan = float("nan")
+    once, twice = (from_objects([make(nan, other)]) for other in (nan, float("nan")))
+    assert once.columns == twice.columns
+    assert all(once.column(n) == twice.column(n) for n in once.columns if n.startswith("count of"))
+
+
+def test_events_on_sums_beyond_floats_and_on_no_modulus_hold_nowhere() -> None:
+    block = from_array(np.array([[1e308, 1e308], [3.0, 4.0]]))
+    event = Linear(features=("output[0]", "output[1]"), weights=(2.0, 2.0), bound=0.0, modulus=2.0)
+    assert event.holds(block).tolist() == [False, True]
+    for malformed in ("mod1.2.3", "mod1e", "mod0", "mod1e999"):
+        assert np.isnan(block.column(f"{malformed}(output[1])")).all()

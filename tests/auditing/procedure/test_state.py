@@ -63,3 +63,12 @@ def test_stages_of_blocks_double_until_attacks_see_no_more() -> None:
     found = [end for end in ends if searches(end, blocks=True)]
     assert found == [64, 256, 1_024, 4_096, LEARN_FROM]
     assert set(ends) <= {end for _, end in stages(100_000)}
+
+
+@given(st.integers(64, 10**6))
+def test_stages_of_blocks_leave_the_block_as_many_draws(budget: int) -> None:
+    def chosen(*, blocks: bool) -> int:
+        ends = [end for _, end in stages(budget, blocks=blocks)]
+        return next(end for end in ends if choices_passed(end, budget) == 3)
+
+    assert chosen(blocks=True) == chosen(blocks=False)
