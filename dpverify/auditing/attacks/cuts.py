@@ -124,7 +124,8 @@ def ranks_to_cut(size: int) -> Ints:
     return np.unique(np.concatenate([tail, even, size - 1 - tail]))
 
 
-_AT_ONCE = 256  # numbers
+_AT_ONCE = 256  # numbers at least, or as many as have
+_COUNTED_AT_ONCE = 1 << 17  # values on both sides together
 _QUANTILES = 8
 _GLANCE = 512  # draws a side that quantiles are estimated from
 _MOST_LOOKED_AT = 4_096  # draws a side
@@ -152,7 +153,9 @@ def most_telling(names: Sequence[str], seen: Draws, goal: Goal, number: int) -> 
     """Features whose best interval between quantiles tells the sides apart best, in order."""
     most = min(max(_NUMBERS // max(len(names), 1), _LEAST_LOOKED_AT), _MOST_LOOKED_AT)
     sides = [side.between(0, most) for side in (seen.left, seen.right)]
-    merits = [_range_merits(chunk, sides, goal) for chunk in _chunks(names)]
+    at_once = max(_COUNTED_AT_ONCE // max(sides[0].size + sides[1].size, 1), _AT_ONCE)
+    chunks = (names[start : start + at_once] for start in range(0, len(names), at_once))
+    merits = [_range_merits(chunk, sides, goal) for chunk in chunks]
     if not merits:
         return []
     order = np.argsort(-np.concatenate(merits), kind="stable")[:number]
@@ -175,9 +178,8 @@ def most_linked(names: Sequence[str], seen: Draws, number: int) -> list[str]:
     product of these. So an output whose single numbers tell nothing may tell by two of them.
     """
     most = max(min(_PRODUCTS // len(names) ** 2, _MOST_LOOKED_AT), _GLANCE)
-    rows = [
-        np.array([side.column(name)[-most:] for name in names]) for side in (seen.left, seen.right)
-    ]
+    looked = seen.latest(most)
+    rows = [side.rows(names) for side in (looked.left, looked.right)]
     both = np.concatenate(rows, axis=1)
     missing = np.isnan(both)
     filled = np.nan_to_num(both, nan=0.0, posinf=1e300, neginf=-1e300)
@@ -186,33 +188,40 @@ def most_linked(names: Sequence[str], seen: Draws, number: int) -> list[str]:
     signs -= signs.mean(axis=1, keepdims=True)
     signs /= np.maximum(signs.std(axis=1, keepdims=True), np.float32(1e-3))
     left, right = signs[:, : rows[0].shape[1]], signs[:, rows[0].shape[1] :]
-    links = np.triu(np.abs(left @ left.T / left.shape[1] - right @ right.T / right.shape[1]), 1)
-    best = np.argpartition(links, -number, axis=None)[-number:]
-    at = dict.fromkeys(
-        int(i) for pair in zip(*np.unravel_index(best, links.shape), strict=True) for i in pair
-    )
-    return [names[i] for i in at]
-
-
-def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(names), _AT_ONCE):
-        yield names[start : start + _AT_ONCE]
+    weighted = np.concatenate([left / left.shape[1], right / -right.shape[1]], axis=1)
+    links = np.abs(weighted @ np.concatenate([left, right], axis=1).T)
+    np.fill_diagonal(links, -1.0)
+    rank = 2 * number  # a pair is the best of two numbers at most, so that many are this good
+    least = np.partition(links.max(axis=1), -rank)[-rank] if len(links) >= rank else 0.0
+    i, j = np.nonzero(links >= least)
+    i, j = i[i < j], j[i < j]
+    best = np.argsort(-links[i, j], kind="stable")[:number]
+    return [names[int(i)] for i in dict.fromkeys(np.column_stack([i, j])[best].ravel().tolist())]
 
 
 def _range_merits(names: Sequence[str], sides: Sequence[Outputs], goal: Goal) -> Floats:
-    rows = [np.array([side.column(name) for name in names]) for side in sides]
+    rows = [side.rows(names) for side in sides]
     cuts = _quantiles(np.concatenate([part[:, :_GLANCE] for part in rows], axis=1))
     counts = [_below(part, cuts) for part in rows]
     first, last = np.triu_indices(counts[0].shape[1], 1)
     within = [np.maximum(count[:, last] - count[:, first], 0.0) for count in counts]
     missing = [part.shape[1] - count[:, -1:] for part, count in zip(rows, counts, strict=True)]
     left, right = (np.concatenate(pair, axis=1) for pair in zip(within, missing, strict=True))
-    sizes = rows[0].shape[1], rows[1].shape[1]
-    best = np.maximum(
+    result: Floats = _best_merits(left, right, (rows[0].shape[1], rows[1].shape[1]), goal).max(axis=1)
+    return result
+
+
+def _best_merits(left: Floats, right: Floats, sizes: tuple[int, int], goal: Goal) -> Floats:
+    """The larger of the merits for either side; where few counts are possible, from a table."""
+    kinds = (sizes[0] + 1) * (sizes[1] + 1)
+    if kinds < left.size:
+        one, other = (counts.astype(np.int64) for counts in (left, right))
+        every = np.divmod(np.arange(kinds, dtype=np.float64), sizes[1] + 1.0)
+        result: Floats = _best_merits(*every, sizes, goal)[one * (sizes[1] + 1) + other]
+        return result
+    return np.maximum(
         goal.merit(left, sizes[0], right, sizes[1]), goal.merit(right, sizes[1], left, sizes[0])
     )
-    result: Floats = best.max(axis=1)
-    return result
 
 
 def _quantiles(rows: Floats) -> Floats:

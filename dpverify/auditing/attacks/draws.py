@@ -7,7 +7,7 @@ taken for impossible.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NewType, Protocol
 
 import numpy as np
@@ -160,13 +160,19 @@ def numeric_features(seen: Draws) -> list[str]:
 
 
 def _numeric_features(seen: Draws) -> list[str]:
-    names = [name for name in all_columns(seen) if not is_counted(name)]
-    parts = sum(map(is_part, names))
+    names, parts = _uncounted(tuple(all_columns(seen)))
     summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]
     found = names + ([f"{f}({WHOLE})" for f in summaries] if parts > 1 else [])
     found += [f"{f}({WHOLE})" for f in PROJECTIONS] if parts > MANY else []
     found += _relations(seen) if parts > 1 else []
     return found + _digits(seen, names)
+
+
+@lru_cache(maxsize=32)  # block after block has the same
+def _uncounted(names: tuple[str, ...]) -> tuple[list[str], int]:
+    """Those that are no counts of what parts share, and how many of them are parts."""
+    found = [name for name in names if not is_counted(name)]
+    return found, sum(map(is_part, found))
 
 
 def _relations(seen: Draws) -> list[str]:
@@ -214,7 +220,8 @@ def is_part(name: str) -> bool:
 
 def all_columns(seen: Draws) -> list[str]:
     """What either side has, in order."""
-    return list(dict.fromkeys([*seen.left.columns, *seen.right.columns]))
+    left, right = seen.left.columns, seen.right.columns
+    return list(left if left == right else dict.fromkeys([*left, *right]))
 
 
 def base_columns(seen: Draws) -> list[str]:
