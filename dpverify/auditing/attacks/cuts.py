@@ -9,6 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from numpy.typing import NDArray
+
 from dpverify.arrays import Floats, Ints
 from dpverify.auditing.attacks.draws import Draws, Goal, Proposal
 from dpverify.auditing.attacks.events import Between, OneOf
@@ -125,7 +127,7 @@ def ranks_to_cut(size: int) -> Ints:
 
 
 _AT_ONCE = 256  # numbers at least, or as many as have
-_COUNTED_AT_ONCE = 1 << 17  # values on both sides together
+_COUNTED_AT_ONCE = 1 << 16  # values on both sides together
 _QUANTILES = 8
 _GLANCE = 512  # draws a side that quantiles are estimated from
 _MOST_LOOKED_AT = 4_096  # draws a side
@@ -189,7 +191,8 @@ def most_linked(names: Sequence[str], seen: Draws, number: int) -> list[str]:
     signs /= np.maximum(signs.std(axis=1, keepdims=True), np.float32(1e-3))
     left, right = signs[:, : rows[0].shape[1]], signs[:, rows[0].shape[1] :]
     weighted = np.concatenate([left / left.shape[1], right / -right.shape[1]], axis=1)
-    links = np.abs(weighted @ np.concatenate([left, right], axis=1).T)
+    links = weighted @ np.concatenate([left, right], axis=1).T
+    np.abs(links, out=links)
     np.fill_diagonal(links, -1.0)
     rank = 2 * number  # a pair is the best of two numbers at most, so that many are this good
     least = np.partition(links.max(axis=1), -rank)[-rank] if len(links) >= rank else 0.0
@@ -204,23 +207,25 @@ def _range_merits(names: Sequence[str], sides: Sequence[Outputs], goal: Goal) ->
     cuts = _quantiles(np.concatenate([part[:, :_GLANCE] for part in rows], axis=1))
     counts = [_below(part, cuts) for part in rows]
     first, last = np.triu_indices(counts[0].shape[1], 1)
-    within = [np.maximum(count[:, last] - count[:, first], 0.0) for count in counts]
+    within = [np.maximum(count[:, last] - count[:, first], 0) for count in counts]
     missing = [part.shape[1] - count[:, -1:] for part, count in zip(rows, counts, strict=True)]
     left, right = (np.concatenate(pair, axis=1) for pair in zip(within, missing, strict=True))
     result: Floats = _best_merits(left, right, (rows[0].shape[1], rows[1].shape[1]), goal).max(axis=1)
     return result
 
 
-def _best_merits(left: Floats, right: Floats, sizes: tuple[int, int], goal: Goal) -> Floats:
+def _best_merits(
+    left: NDArray[np.int32], right: NDArray[np.int32], sizes: tuple[int, int], goal: Goal
+) -> Floats:
     """The larger of the merits for either side; where few counts are possible, from a table."""
     kinds = (sizes[0] + 1) * (sizes[1] + 1)
     if kinds < left.size:
-        one, other = (counts.astype(np.int64) for counts in (left, right))
-        every = np.divmod(np.arange(kinds, dtype=np.float64), sizes[1] + 1.0)
-        result: Floats = _best_merits(*every, sizes, goal)[one * (sizes[1] + 1) + other]
+        every = np.divmod(np.arange(kinds, dtype=np.int32), np.int32(sizes[1] + 1))
+        result: Floats = _best_merits(*every, sizes, goal)[left * (sizes[1] + 1) + right]
         return result
+    one, other = left.astype(np.float64), right.astype(np.float64)
     return np.maximum(
-        goal.merit(left, sizes[0], right, sizes[1]), goal.merit(right, sizes[1], left, sizes[0])
+        goal.merit(one, sizes[0], other, sizes[1]), goal.merit(other, sizes[1], one, sizes[0])
     )
 
 
@@ -233,11 +238,13 @@ def _quantiles(rows: Floats) -> Floats:
     return np.take_along_axis(ordered, at, axis=1)
 
 
-def _below(rows: Floats, cuts: Floats) -> Floats:
+def _below(rows: Floats, cuts: Floats) -> NDArray[np.int32]:
     """For every row, how many numbers lie below each cut and how many at or below it."""
-    columns = [np.zeros(len(rows))]
+    counts = np.zeros((len(rows), 2 * cuts.shape[1] + 2), np.int32)
+    ones = np.ones(rows.shape[1], np.float32)  # sums of up to 2^24 of which are exact, and quick
     for j in range(cuts.shape[1]):
         cut = cuts[:, j : j + 1]
-        columns += [np.count_nonzero(rows < cut, axis=1), np.count_nonzero(rows <= cut, axis=1)]
-    columns.append(np.count_nonzero(~np.isnan(rows), axis=1))
-    return np.column_stack(columns).astype(np.float64)
+        counts[:, 2 * j + 1] = (rows < cut).astype(np.float32) @ ones
+        counts[:, 2 * j + 2] = (rows <= cut).astype(np.float32) @ ones
+    counts[:, -1] = (rows == rows).astype(np.float32) @ ones  # noqa: PLR0124  # not NaN
+    return counts

@@ -160,7 +160,7 @@ def numeric_features(seen: Draws) -> list[str]:
 
 
 def _numeric_features(seen: Draws) -> list[str]:
-    names, parts = _uncounted(tuple(all_columns(seen)))
+    names, parts = uncounted(tuple(all_columns(seen)))
     summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]
     found = names + ([f"{f}({WHOLE})" for f in summaries] if parts > 1 else [])
     found += [f"{f}({WHOLE})" for f in PROJECTIONS] if parts > MANY else []
@@ -169,10 +169,10 @@ def _numeric_features(seen: Draws) -> list[str]:
 
 
 @lru_cache(maxsize=32)  # block after block has the same
-def _uncounted(names: tuple[str, ...]) -> tuple[list[str], int]:
+def uncounted(names: tuple[str, ...]) -> tuple[list[str], int]:
     """Those that are no counts of what parts share, and how many of them are parts."""
     found = [name for name in names if not is_counted(name)]
-    return found, sum(map(is_part, found))
+    return found, len(found) - len(_summaries(tuple(found)))
 
 
 def _relations(seen: Draws) -> list[str]:
@@ -211,7 +211,13 @@ def _whole_range(seen: Draws, name: str) -> tuple[float, float] | None:
 def searched_features(seen: Draws) -> list[str]:
     """The features that are searched one by one: all, or only the summaries if there are many."""
     names = numeric_features(seen)
-    return names if len(names) <= MANY else [name for name in names if not is_part(name)][:MANY]
+    return names if len(names) <= MANY else list(_summaries(seen.numeric)[:MANY])
+
+
+@lru_cache(maxsize=32)
+def _summaries(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that are no parts of an output."""
+    return tuple(name for name in names if not is_part(name))
 
 
 def is_part(name: str) -> bool:

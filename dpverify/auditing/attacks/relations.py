@@ -35,6 +35,7 @@ from dpverify.auditing.attacks.draws import (
     all_columns,
     is_part,
     merit_of,
+    uncounted,
 )
 from dpverify.auditing.attacks.events import Linear
 from dpverify.auditing.attacks.proposals import ATTACKS, Attack, Cut, Families, Family, Learned
@@ -104,7 +105,8 @@ def _has_fractions(heads: Floats) -> bool:
 def _plain(seen: Draws) -> list[str]:
     """Columns that are numbers, not single characters."""
     left_out = ("ord(", "bytes of ")
-    return [n for n in all_columns(seen) if n != LOSS and not n.startswith(left_out)][:_MOST]
+    names = (n for n in all_columns(seen) if n != LOSS and not n.startswith(left_out))
+    return list(islice(names, _MOST))
 
 
 class Relations(Attack):
@@ -113,8 +115,8 @@ class Relations(Attack):
     name = "what parts share, repeat and in which order they stand"
 
     def families(self, seen: Draws) -> list[Family]:
-        names = [name for name in all_columns(seen) if is_counted(name)]
-        parts = sum(map(is_part, all_columns(seen)))
+        plain, parts = uncounted(tuple(all_columns(seen)))
+        names = sorted(set(all_columns(seen)).difference(plain))
         if 1 < parts <= _MOST:
             order = [f for f in ORDER if f != "inversions" or parts <= MOST_INVERTED]
             names += [f"{function}({WHOLE})" for function in order]
@@ -231,7 +233,8 @@ def _difference(sides: Sequence[Ints], modulus: int) -> float:
 
 def _bits(seen: Draws) -> list[str]:
     """Bits of an output: digits of few whole numbers, else whether each is odd; else its sign."""
-    names = [n for n in all_columns(seen) if n != LOSS and not is_counted(n)][:_MOST]
+    plain = (n for n in all_columns(seen) if n != LOSS and not is_counted(n))
+    names = list(islice(plain, _MOST))
     rows = _heads(seen, names)
     known = np.flatnonzero(np.isfinite(rows).all(axis=1)).tolist()
     names, rows = [names[i] for i in known], rows[known]

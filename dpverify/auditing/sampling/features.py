@@ -192,15 +192,12 @@ def _items(parts: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
 def _by_name(parts: tuple[str, ...]) -> tuple[tuple[str, ...], Mapping[str, Floats]]:
     """The parts in the order of their names, and the sign of each in every sum, as columns."""
     names = tuple(sorted(parts))
-    signs = {
-        function: np.array([[_sign(function, name)] for name in names]) for function in PROJECTIONS
-    }
-    return names, {"sum": np.ones((len(names), 1))} | signs
-
-
-def _sign(function: str, part: str) -> float:
-    """A random sign that depends only on the name of the part."""
-    return 1.0 if zlib.crc32(f"{function} {part}".encode("utf-8", "surrogatepass")) & 8 else -1.0
+    spelled = [name.encode("utf-8", "surrogatepass") for name in names]
+    signs = {"sum": np.ones((len(names), 1))}
+    for function in PROJECTIONS:  # a random sign depends on the name of its part alone
+        start = zlib.crc32(f"{function} ".encode())
+        signs[function] = np.array([[1.0 if zlib.crc32(s, start) & 8 else -1.0] for s in spelled])
+    return names, signs
 
 
 def _jump(
@@ -275,16 +272,16 @@ def swept(
             low = np.fmin(low, np.fmin.reduce(rows, axis=0))
             zeros = zeros + np.count_nonzero(rows == 0.0, axis=0)
             filled = np.where(missing, 0.0, rows) if missing.any() else rows
-            squares = _added(squares, filled * filled)
+            squares = added(squares, filled * filled)
             for function, own in signs.items():
-                sums[function] = _added(sums[function], filled * own[some])
+                sums[function] = added(sums[function], filled * own[some])
         found = {"max": high, "min": low, "spread": high - low, "zeros": zeros}
         found |= {"norm": np.sqrt(squares)} | sums
         rounded = {name: _rounded(values, high, low) for name, values in found.items()}
     return {name: np.where(known, values, np.nan) for name, values in rounded.items()}
 
 
-def _added(total: Floats, terms: Floats) -> Floats:
+def added(total: Floats, terms: Floats) -> Floats:
     """Add the rows one by one to what is there, which `terms` is used up for.
 
     numpy adds rows one after the other where there are two columns or more, but the numbers of

@@ -72,10 +72,12 @@ class Table(Mapping[str, Floats]):
         return len(self.names)
 
     def of(self, names: Sequence[str]) -> Floats | None:
-        """The rows of these columns without a copy; None unless they stand one after the other."""
+        """The rows of these columns, without a copy where they are adjacent; None if one is not."""
         first = self._places.get(names[0], 0) if names else 0
-        adjacent = self.names[first : first + len(names)] == tuple(names)
-        return self.rows[first : first + len(names)] if adjacent else None
+        if self.names[first : first + len(names)] == tuple(names):
+            return self.rows[first : first + len(names)]
+        places = [self._places.get(name, -1) for name in names]
+        return None if -1 in places else self.rows[places]
 
     def at(self, where: Any) -> "Table":  # noqa: ANN401  # an index of numpy
         """The same columns of some draws."""
