@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
-
 from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints
@@ -210,7 +209,9 @@ def _range_merits(names: Sequence[str], sides: Sequence[Outputs], goal: Goal) ->
     within = [np.maximum(count[:, last] - count[:, first], 0) for count in counts]
     missing = [part.shape[1] - count[:, -1:] for part, count in zip(rows, counts, strict=True)]
     left, right = (np.concatenate(pair, axis=1) for pair in zip(within, missing, strict=True))
-    result: Floats = _best_merits(left, right, (rows[0].shape[1], rows[1].shape[1]), goal).max(axis=1)
+    result: Floats = _best_merits(left, right, (rows[0].shape[1], rows[1].shape[1]), goal).max(
+        axis=1
+    )
     return result
 
 

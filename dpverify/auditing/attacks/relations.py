@@ -238,7 +238,7 @@ def _bits(seen: Draws) -> list[str]:
     rows = _heads(seen, names)
     known = np.flatnonzero(np.isfinite(rows).all(axis=1)).tolist()
     names, rows = [names[i] for i in known], rows[known]
-    are_whole = (rows == np.floor(rows)).all(axis=1).tolist()
+    are_whole: list[bool] = (rows == np.floor(rows)).all(axis=1).tolist()
     whole = [name for name, is_whole in zip(names, are_whole, strict=True) if is_whole]
     own = [name for name in whole if name.startswith(WHOLE)]
     if 0 < len(own) <= WITH_BITS:
@@ -247,8 +247,9 @@ def _bits(seen: Draws) -> list[str]:
             name: min(int(np.log2(size + 1.0)) + 1, _MOST_BITS) for name, size in most.items()
         }
         return [f"binary{place}({name})" for name in own for place in range(places[name])]
-    vary = zip(names, are_whole, (rows < 0.0).any(axis=1).tolist(), strict=True)
-    signs = [name for name, is_whole, falls in vary if falls and not is_whole]
+    some_fall: list[bool] = (rows < 0.0).any(axis=1).tolist()
+    each = zip(names, are_whole, some_fall, strict=True)
+    signs = [name for name, is_whole, falls in each if falls and not is_whole]
     return [*(f"binary0({name})" for name in whole), *(f"negative({name})" for name in signs)]
 
 
@@ -263,8 +264,7 @@ def _parities(seen: Draws, goal: Goal) -> Iterator[Proposal]:
     if len(names) < 2 or len(names) + _SPARE > min(side.size for side in sides):
         return
     left, right = (
-        np.vstack([side.rows(names), np.ones(side.size)]).T.astype(bool)
-        for side in sides
+        np.vstack([side.rows(names), np.ones(side.size)]).T.astype(bool) for side in sides
     )
     told = np.concatenate([left, right]), np.repeat([False, True], [len(left), len(right)])
     both = _null_space(np.column_stack(told))
@@ -318,10 +318,7 @@ def _steadiest(left: Outputs, right: Outputs, names: Sequence[str]) -> Linear | 
         names = most_linked(names, Draws(left, right), _LINKED)
     if size < _LEAST_PER_WEIGHT * len(names):
         return None
-    sides = [
-        np.nan_to_num(side.rows(names)[:, -size:].T)
-        for side in (left, right)
-    ]
+    sides = [np.nan_to_num(side.rows(names)[:, -size:].T) for side in (left, right)]
     both = np.concatenate(sides)
     scale = np.abs(both - both.mean(axis=0)).max(axis=0)
     used = np.flatnonzero((scale > 0.0) & np.isfinite(scale))

@@ -200,9 +200,7 @@ def _by_name(parts: tuple[str, ...]) -> tuple[tuple[str, ...], Mapping[str, Floa
     return names, signs
 
 
-def _jump(
-    rows: Callable[[Sequence[str]], Floats], parts: tuple[str, ...], size: int
-) -> Floats:
+def _jump(rows: Callable[[Sequence[str]], Floats], parts: tuple[str, ...], size: int) -> Floats:
     """The largest difference of adjacent entries in a list; NaN if there are none."""
     places, names = _items(parts)
     follows = np.diff(places) == 1
@@ -231,9 +229,7 @@ def _place(
     return np.where(is_best.any(axis=0), at, np.nan)
 
 
-def _hole(
-    table: Callable[[Sequence[str]], Floats], parts: tuple[str, ...], size: int
-) -> Floats:
+def _hole(table: Callable[[Sequence[str]], Floats], parts: tuple[str, ...], size: int) -> Floats:
     """The index of the first entry that is no number, if a number follows it.
 
     NaN where there is none: whether a list ends there, or NaN follow, `len(output)` tells.

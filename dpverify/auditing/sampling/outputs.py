@@ -378,8 +378,11 @@ def _row_keys(columns: Floats) -> NDArray[np.uint64]:
     keys = _mixed(np.where(np.isnan(columns), np.nan, columns + 0.0).view(np.uint64))
     while len(keys) > 1:
         half = len(keys) // 2
-        keys = np.concatenate([_mixed(_mixed(keys[:half]) ^ keys[half : 2 * half]), keys[2 * half :]])
-    return keys[0]
+        keys = np.concatenate(
+            [_mixed(_mixed(keys[:half]) ^ keys[half : 2 * half]), keys[2 * half :]]
+        )
+    whole: NDArray[np.uint64] = keys[0]
+    return whole
 
 
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
