@@ -238,7 +238,7 @@ def _bits(seen: Draws) -> list[str]:
     rows = _heads(seen, names)
     known = np.flatnonzero(np.isfinite(rows).all(axis=1)).tolist()
     names, rows = [names[i] for i in known], rows[known]
-    are_whole: list[bool] = (rows == np.floor(rows)).all(axis=1).tolist()
+    are_whole = np.all(rows == np.floor(rows), axis=1).tolist()
     whole = [name for name, is_whole in zip(names, are_whole, strict=True) if is_whole]
     own = [name for name in whole if name.startswith(WHOLE)]
     if 0 < len(own) <= WITH_BITS:
@@ -247,7 +247,7 @@ def _bits(seen: Draws) -> list[str]:
             name: min(int(np.log2(size + 1.0)) + 1, _MOST_BITS) for name, size in most.items()
         }
         return [f"binary{place}({name})" for name in own for place in range(places[name])]
-    some_fall: list[bool] = (rows < 0.0).any(axis=1).tolist()
+    some_fall = np.any(rows < 0.0, axis=1).tolist()
     each = zip(names, are_whole, some_fall, strict=True)
     signs = [name for name, is_whole, falls in each if falls and not is_whole]
     return [*(f"binary0({name})" for name in whole), *(f"negative({name})" for name in signs)]

@@ -394,7 +394,7 @@ def part_name(name: str, index: tuple[int, ...]) -> str:
     return name + "".join(f"[{i}]" for i in index)
 
 
-@lru_cache(maxsize=16)  # block after block has the same
+@lru_cache(maxsize=256)  # block after block has the same, such as the columns of a data frame
 def part_names(name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
     """The names of all entries of an array."""
     return tuple(part_name(name, index) for index in np.ndindex(shape))

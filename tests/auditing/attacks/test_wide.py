@@ -31,7 +31,8 @@ def in_entry(place: int) -> Callable[[Row, float, np.random.Generator], Row]:
 
 
 def in_sum(row: Row, bit: float, _rng: np.random.Generator) -> Row:
-    return row - row.mean() + bit / len(row)
+    row += bit / len(row) - row.mean()
+    return row
 
 
 def in_largest(row: Row, bit: float, rng: np.random.Generator) -> Row:
@@ -48,16 +49,15 @@ LEAKS = {
 }
 
 
-@pytest.mark.parametrize("form", ["array", "list"])
 @pytest.mark.parametrize("width", [300, pytest.param(20_001, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("leak", LEAKS)
-def test_a_leak_in_one_of_many_numbers_is_found(leak: str, width: int, form: str) -> None:
-    """One bit with ε = 10, against a claim of 1."""
+def test_a_leak_in_one_of_many_numbers_is_found(leak: str, width: int) -> None:
+    """One bit with ε = 10, against a claim of 1; in lists, or in longer arrays."""
 
     def mechanism(data: float, rng: np.random.Generator) -> object:
         bit = data if rng.random() < 1.0 / (1.0 + np.exp(-10.0)) else 1.0 - data
         row = LEAKS[leak](rng.uniform(-1.0, 1.0, width), bit, rng)
-        return row if form == "array" else row.tolist()
+        return row.tolist() if width == 300 else row
 
     verdict = audit(mechanism, left=0.0, right=1.0, claim=PureDP(1.0), samples=300, seed=1)
     assert verdict.refuted, verdict
@@ -122,14 +122,15 @@ def test_a_scan_ranks_as_counting_every_range_does(sizes: tuple[int, int]) -> No
         known = np.sort(np.concatenate([left, right]))
         known = known[~np.isnan(known)]
         cuts = known[np.floor(np.linspace(0.0, 1.0, 8) * (len(known) - 1)).astype(int)]
-        ends = [lambda x: np.zeros(len(x), bool)]
-        for cut in cuts:
-            ends += [lambda x, cut=cut: x < cut, lambda x, cut=cut: x <= cut]
-        ends.append(lambda x: ~np.isnan(x))
-        found = [np.isnan]
-        found += [lambda x, a=a, b=b: b(x) & ~a(x) for a, b in itertools.combinations(ends, 2)]
-        counts = [[float(event(side).sum()) for side in (left, right)] for event in found]
-        one, other = np.array(counts).T
+        counts = []
+        for side in (left, right):
+            ends = [np.zeros(len(side), np.bool_)]
+            for cut in cuts:
+                ends += [side < cut, side <= cut]
+            ends.append(~np.isnan(side))
+            events = [np.isnan(side), *(b & ~a for a, b in itertools.combinations(ends, 2))]
+            counts.append(np.array([event.sum() for event in events], np.float64))
+        one, other = counts
         return float(
             max(
                 goal.merit(one, sizes[0], other, sizes[1]).max(),
