@@ -50,7 +50,7 @@ _SORTED = "sorted "
 _SWEPT = frozenset(f"{function}({WHOLE})" for function in SWEPT)
 
 
-class Table(Mapping[str, Floats]):
+class ColumnTable(Mapping[str, Floats]):
     """Columns by their names, held as the rows of one array; `names` are all or some in order."""
 
     def __init__(self, names: tuple[str, ...], rows: Floats) -> None:
@@ -79,9 +79,9 @@ class Table(Mapping[str, Floats]):
         places = [self._places.get(name, -1) for name in names]
         return None if -1 in places else self.rows[places]
 
-    def at(self, where: Any) -> "Table":  # noqa: ANN401  # an index of numpy
+    def at(self, where: Any) -> "ColumnTable":  # noqa: ANN401  # an index of numpy
         """The same columns of some draws."""
-        part = object.__new__(Table)
+        part = object.__new__(ColumnTable)
         part.names, part._places, part.rows = self.names, self._places, self.rows[:, where]
         return part
 
@@ -123,7 +123,7 @@ class Outputs:
     def columns(self) -> tuple[str, ...]:
         """Names of the numeric columns."""
         known = self._columns
-        return known.names if isinstance(known, Table) else tuple(known)
+        return known.names if isinstance(known, ColumnTable) else tuple(known)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ class Outputs:
 
     def rows(self, names: Sequence[str]) -> Floats:
         """These columns as the rows of a table, which nobody may change."""
-        table = self._columns.of(names) if isinstance(self._columns, Table) else None
+        table = self._columns.of(names) if isinstance(self._columns, ColumnTable) else None
         if table is not None:
             return table
         found = [np.empty((0, self.size))]
@@ -269,7 +269,7 @@ class Outputs:
         own = self._columns
         columns: Mapping[str, Floats] = (
             own.at(where)
-            if isinstance(own, Table)
+            if isinstance(own, ColumnTable)
             else {name: values[where] for name, values in own.items()}
         )
         texts, marks = ({n: v[where] for n, v in k.items()} for k in (self._texts, self._marks))
@@ -332,7 +332,7 @@ def _end_to_end(parts: Sequence[Texts]) -> Texts:
 def _columns_of(blocks: Sequence[Outputs], names: tuple[str, ...]) -> Mapping[str, Floats]:
     """The columns of all blocks, concatenated."""
     if len(names) > _MANY and all(block.columns == names for block in blocks):
-        return Table(names, np.concatenate([block.rows(names) for block in blocks], axis=1))
+        return ColumnTable(names, np.concatenate([block.rows(names) for block in blocks], axis=1))
     return {name: np.concatenate([block.column(name) for block in blocks]) for name in names}
 
 

@@ -19,8 +19,8 @@ from dpverify.auditing.sampling.outputs import (
     ODD,
     TYPE,
     WHOLE,
+    ColumnTable,
     Outputs,
-    Table,
     lengths,
     part_names,
     texts_of,
@@ -73,7 +73,7 @@ def from_array(array: NDArray[Any]) -> Outputs:
     if odd is not None:
         marks[ODD] = odd
     by_part = np.ascontiguousarray(flat.T) + 0.0  # −0.0 becomes 0.0
-    return Outputs(size, Table(part_names(WHOLE, shape), by_part), {}, marks)
+    return Outputs(size, ColumnTable(part_names(WHOLE, shape), by_part), {}, marks)
 
 
 def from_objects(outputs: Sequence[object]) -> Outputs:
@@ -95,7 +95,7 @@ def from_objects(outputs: Sequence[object]) -> Outputs:
         found.add(i, tree)
     columns = found.columns()
     if len(columns) > _MANY:
-        columns = Table(tuple(columns), np.array(list(columns.values())))
+        columns = ColumnTable(tuple(columns), np.array(list(columns.values())))
     texts = {WHOLE: np.array([shortened(spelled(tree)) for tree in trees], np.str_)}
     for name, part in found.texts.items():
         own = np.array(part, np.str_)
