@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints
 from dpverify.auditing.attacks.draws import Draws, Goal, Proposal
@@ -124,7 +125,8 @@ def ranks_to_cut(size: int) -> Ints:
     return np.unique(np.concatenate([tail, even, size - 1 - tail]))
 
 
-_AT_ONCE = 256  # numbers
+_AT_ONCE = 256  # numbers at least, or as many as have
+_COUNTED_AT_ONCE = 1 << 16  # values on both sides together
 _QUANTILES = 8
 _GLANCE = 512  # draws a side that quantiles are estimated from
 _MOST_LOOKED_AT = 4_096  # draws a side
@@ -152,7 +154,9 @@ def most_telling(names: Sequence[str], seen: Draws, goal: Goal, number: int) -> 
     """Features whose best interval between quantiles tells the sides apart best, in order."""
     most = min(max(_NUMBERS // max(len(names), 1), _LEAST_LOOKED_AT), _MOST_LOOKED_AT)
     sides = [side.between(0, most) for side in (seen.left, seen.right)]
-    merits = [_range_merits(chunk, sides, goal) for chunk in _chunks(names)]
+    at_once = max(_COUNTED_AT_ONCE // max(sides[0].size + sides[1].size, 1), _AT_ONCE)
+    chunks = (names[start : start + at_once] for start in range(0, len(names), at_once))
+    merits = [_range_merits(chunk, sides, goal) for chunk in chunks]
     if not merits:
         return []
     order = np.argsort(-np.concatenate(merits), kind="stable")[:number]
@@ -175,9 +179,8 @@ def most_linked(names: Sequence[str], seen: Draws, number: int) -> list[str]:
     product of these. So an output whose single numbers tell nothing may tell by two of them.
     """
     most = max(min(_PRODUCTS // len(names) ** 2, _MOST_LOOKED_AT), _GLANCE)
-    rows = [
-        np.array([side.column(name)[-most:] for name in names]) for side in (seen.left, seen.right)
-    ]
+    looked = seen.latest(most)
+    rows = [side.rows(names) for side in (looked.left, looked.right)]
     both = np.concatenate(rows, axis=1)
     missing = np.isnan(both)
     filled = np.nan_to_num(both, nan=0.0, posinf=1e300, neginf=-1e300)
@@ -186,33 +189,45 @@ def most_linked(names: Sequence[str], seen: Draws, number: int) -> list[str]:
     signs -= signs.mean(axis=1, keepdims=True)
     signs /= np.maximum(signs.std(axis=1, keepdims=True), np.float32(1e-3))
     left, right = signs[:, : rows[0].shape[1]], signs[:, rows[0].shape[1] :]
-    links = np.triu(np.abs(left @ left.T / left.shape[1] - right @ right.T / right.shape[1]), 1)
-    best = np.argpartition(links, -number, axis=None)[-number:]
-    at = dict.fromkeys(
-        int(i) for pair in zip(*np.unravel_index(best, links.shape), strict=True) for i in pair
-    )
-    return [names[i] for i in at]
-
-
-def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(names), _AT_ONCE):
-        yield names[start : start + _AT_ONCE]
+    weighted = np.concatenate([left / left.shape[1], right / -right.shape[1]], axis=1)
+    links = weighted @ np.concatenate([left, right], axis=1).T
+    np.abs(links, out=links)
+    np.fill_diagonal(links, -1.0)
+    rank = 2 * number  # a pair is the best of two numbers at most, so that many are this good
+    least = np.partition(links.max(axis=1), -rank)[-rank] if len(links) >= rank else 0.0
+    i, j = np.nonzero(links >= least)
+    i, j = i[i < j], j[i < j]
+    best = np.argsort(-links[i, j], kind="stable")[:number]
+    return [names[int(i)] for i in dict.fromkeys(np.column_stack([i, j])[best].ravel().tolist())]
 
 
 def _range_merits(names: Sequence[str], sides: Sequence[Outputs], goal: Goal) -> Floats:
-    rows = [np.array([side.column(name) for name in names]) for side in sides]
+    rows = [side.rows(names) for side in sides]
     cuts = _quantiles(np.concatenate([part[:, :_GLANCE] for part in rows], axis=1))
     counts = [_below(part, cuts) for part in rows]
     first, last = np.triu_indices(counts[0].shape[1], 1)
-    within = [np.maximum(count[:, last] - count[:, first], 0.0) for count in counts]
+    within = [np.maximum(count[:, last] - count[:, first], 0) for count in counts]
     missing = [part.shape[1] - count[:, -1:] for part, count in zip(rows, counts, strict=True)]
     left, right = (np.concatenate(pair, axis=1) for pair in zip(within, missing, strict=True))
-    sizes = rows[0].shape[1], rows[1].shape[1]
-    best = np.maximum(
-        goal.merit(left, sizes[0], right, sizes[1]), goal.merit(right, sizes[1], left, sizes[0])
+    result: Floats = _best_merits(left, right, (rows[0].shape[1], rows[1].shape[1]), goal).max(
+        axis=1
     )
-    result: Floats = best.max(axis=1)
     return result
+
+
+def _best_merits(
+    left: NDArray[np.int32], right: NDArray[np.int32], sizes: tuple[int, int], goal: Goal
+) -> Floats:
+    """The larger of the merits for either side; where few counts are possible, from a table."""
+    kinds = (sizes[0] + 1) * (sizes[1] + 1)
+    if kinds < left.size:
+        every = np.divmod(np.arange(kinds, dtype=np.int32), np.int32(sizes[1] + 1))
+        result: Floats = _best_merits(*every, sizes, goal)[left * (sizes[1] + 1) + right]
+        return result
+    one, other = left.astype(np.float64), right.astype(np.float64)
+    return np.maximum(
+        goal.merit(one, sizes[0], other, sizes[1]), goal.merit(other, sizes[1], one, sizes[0])
+    )
 
 
 def _quantiles(rows: Floats) -> Floats:
@@ -224,11 +239,13 @@ def _quantiles(rows: Floats) -> Floats:
     return np.take_along_axis(ordered, at, axis=1)
 
 
-def _below(rows: Floats, cuts: Floats) -> Floats:
+def _below(rows: Floats, cuts: Floats) -> NDArray[np.int32]:
     """For every row, how many numbers lie below each cut and how many at or below it."""
-    columns = [np.zeros(len(rows))]
+    counts = np.zeros((len(rows), 2 * cuts.shape[1] + 2), np.int32)
+    ones = np.ones(rows.shape[1], np.float32)  # sums of up to 2^24 of which are exact, and quick
     for j in range(cuts.shape[1]):
         cut = cuts[:, j : j + 1]
-        columns += [np.count_nonzero(rows < cut, axis=1), np.count_nonzero(rows <= cut, axis=1)]
-    columns.append(np.count_nonzero(~np.isnan(rows), axis=1))
-    return np.column_stack(columns).astype(np.float64)
+        counts[:, 2 * j + 1] = (rows < cut).astype(np.float32) @ ones
+        counts[:, 2 * j + 2] = (rows <= cut).astype(np.float32) @ ones
+    counts[:, -1] = (rows == rows).astype(np.float32) @ ones  # noqa: PLR0124  # not NaN
+    return counts

@@ -7,7 +7,7 @@ taken for impossible.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NewType, Protocol
 
 import numpy as np
@@ -160,13 +160,19 @@ def numeric_features(seen: Draws) -> list[str]:
 
 
 def _numeric_features(seen: Draws) -> list[str]:
-    names = [name for name in all_columns(seen) if not is_counted(name)]
-    parts = sum(map(is_part, names))
+    names, parts = uncounted(tuple(all_columns(seen)))
     summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]
     found = names + ([f"{f}({WHOLE})" for f in summaries] if parts > 1 else [])
     found += [f"{f}({WHOLE})" for f in PROJECTIONS] if parts > MANY else []
     found += _relations(seen) if parts > 1 else []
     return found + _digits(seen, names)
+
+
+@lru_cache(maxsize=32)  # block after block has the same
+def uncounted(names: tuple[str, ...]) -> tuple[list[str], int]:
+    """Those that are no counts of what parts share, and how many of them are parts."""
+    found = [name for name in names if not is_counted(name)]
+    return found, len(found) - len(_summaries(tuple(found)))
 
 
 def _relations(seen: Draws) -> list[str]:
@@ -205,7 +211,13 @@ def _whole_range(seen: Draws, name: str) -> tuple[float, float] | None:
 def searched_features(seen: Draws) -> list[str]:
     """The features that are searched one by one: all, or only the summaries if there are many."""
     names = numeric_features(seen)
-    return names if len(names) <= MANY else [name for name in names if not is_part(name)][:MANY]
+    return names if len(names) <= MANY else list(_summaries(seen.numeric)[:MANY])
+
+
+@lru_cache(maxsize=32)
+def _summaries(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that are no parts of an output."""
+    return tuple(name for name in names if not is_part(name))
 
 
 def is_part(name: str) -> bool:
@@ -214,7 +226,8 @@ def is_part(name: str) -> bool:
 
 def all_columns(seen: Draws) -> list[str]:
     """What either side has, in order."""
-    return list(dict.fromkeys([*seen.left.columns, *seen.right.columns]))
+    left, right = seen.left.columns, seen.right.columns
+    return list(left if left == right else dict.fromkeys([*left, *right]))
 
 
 def base_columns(seen: Draws) -> list[str]:

@@ -13,10 +13,12 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from dpverify.arrays import Floats, Mask
+from dpverify.auditing.sampling.features import added
 from dpverify.auditing.sampling.outputs import MISSING, Outputs
 from dpverify.auditing.sampling.spelling import FAILED
 from dpverify.plain import fields_of, tagged, untagged
 
+_AT_ONCE = 256  # numbers that are added
 _SHOWN = 6  # values or features that are named in words before "… more"
 
 
@@ -115,17 +117,19 @@ class Linear(_Event):
 
     def score(self, outputs: Outputs) -> Floats:
         with np.errstate(invalid="ignore", over="ignore"):
-            total = self._sum(outputs.column, outputs.size)
+            total = self._sum(outputs, lambda rows: rows)
             odd = np.flatnonzero(~np.isfinite(total))
             if odd.size:
-                total[odd] = self._sum(lambda name: _filled(outputs.column(name)[odd]), odd.size)
+                total[odd] = self._sum(outputs.pick(odd), _filled)
             return total if self.modulus is None else np.mod(total, self.modulus)
 
-    def _sum(self, column: Callable[[str], Floats], size: int) -> Floats:
+    def _sum(self, outputs: Outputs, filled: Callable[[Floats], Floats]) -> Floats:
         """Add one number after the other: in another order the sum would depend on the block."""
-        total = np.zeros(size)
-        for name, weight in zip(self.features, self.weights, strict=True):
-            total += weight * column(name)
+        total = np.zeros(outputs.size)
+        for start in range(0, len(self.features), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            weights = np.array(self.weights[some])[:, None]
+            total = added(total, weights * filled(outputs.rows(self.features[some])))
         return total
 
     def negated(self) -> "Linear":
@@ -217,8 +221,8 @@ def event_from_dict(told: dict[str, Any]) -> Event:
     return untagged(told, _KINDS)
 
 
-def _filled(column: Floats) -> Floats:
-    filled: Floats = np.nan_to_num(column, posinf=1e9, neginf=-1e9)
+def _filled(rows: Floats) -> Floats:
+    filled: Floats = np.nan_to_num(rows, posinf=1e9, neginf=-1e9)
     return filled
 
 

@@ -126,10 +126,8 @@ class Scan(Attack):
 
     def families(self, seen: Draws) -> list[Family]:
         names = numeric_features(seen)
-        few = {name for name in names if not is_part(name)}
-        kept = [name for name in names if name in few][:MANY]
-        rest = set(names).difference(kept)
-        many = [name for name in names if name in rest] if len(names) > MANY else []
+        kept = set(searched_features(seen))
+        many = [name for name in names if name not in kept]
         return [partial(scanned, many)] if many else []
 
     def told(self, seen: Draws) -> set[str]:
@@ -275,6 +273,8 @@ class LearnedBits(Learned):
 
 def _few_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees | None:
     """Boosted trees on the numbers that tell these draws apart best."""
+    if min(left.size, right.size) < LEAST_TO_LEARN:
+        return None
     goal = Bound(delta=0.0, z=1.0, planned=left.size)
     return boosted(left, right, most_telling(names, Draws(left, right), goal, _TREES_SEE))
 
@@ -353,8 +353,10 @@ def _looked_at(seen: Draws) -> int:
 def _derive(seen: Draws) -> None:
     """Compute all features before splitting, so that both halves share them."""
     for outputs in (seen.left, seen.right):
-        for name in numeric_features(seen):
+        for name in set(numeric_features(seen)).difference(outputs.columns):
             outputs.column(name)
+        if outputs.shape:
+            outputs.keys(WHOLE)
 
 
 def _cross_counted(family: Family, halves: tuple[Draws, Draws], goal: Goal) -> dict[Side, float]:

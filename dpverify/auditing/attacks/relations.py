@@ -11,9 +11,10 @@ proposed these are counted on draws that did not choose them.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -34,6 +35,7 @@ from dpverify.auditing.attacks.draws import (
     all_columns,
     is_part,
     merit_of,
+    uncounted,
 )
 from dpverify.auditing.attacks.events import Linear
 from dpverify.auditing.attacks.proposals import ATTACKS, Attack, Cut, Families, Family, Learned
@@ -73,8 +75,20 @@ _FLAT = 1e-13  # of the largest spread: less is round-off
 _DIGITS = 9  # of the weights
 
 
-def _heads(seen: Draws, name: str, most: int = _GLANCE) -> Floats:
-    return np.concatenate([side.column(name)[:most] for side in (seen.left, seen.right)])
+def _heads(seen: Draws, names: Sequence[str], most: int = _GLANCE) -> Floats:
+    """The first values of each of these columns, as rows."""
+    return np.concatenate(
+        [side.between(0, most).rows(names) for side in (seen.left, seen.right)], axis=1
+    )
+
+
+def _first(
+    seen: Draws, names: Sequence[str], told: Callable[[Floats], bool], most: int
+) -> list[str]:
+    """The first of these columns whose first values tell this."""
+    heads = _heads(seen, names)
+    found = (name for name, values in zip(names, heads, strict=True) if told(values))
+    return list(islice(found, most))
 
 
 def _is_whole(heads: Floats) -> bool:
@@ -91,7 +105,8 @@ def _has_fractions(heads: Floats) -> bool:
 def _plain(seen: Draws) -> list[str]:
     """Columns that are numbers, not single characters."""
     left_out = ("ord(", "bytes of ")
-    return [n for n in all_columns(seen) if n != LOSS and not n.startswith(left_out)][:_MOST]
+    names = (n for n in all_columns(seen) if n != LOSS and not n.startswith(left_out))
+    return list(islice(names, _MOST))
 
 
 class Relations(Attack):
@@ -100,8 +115,8 @@ class Relations(Attack):
     name = "what parts share, repeat and in which order they stand"
 
     def families(self, seen: Draws) -> list[Family]:
-        names = [name for name in all_columns(seen) if is_counted(name)]
-        parts = sum(map(is_part, all_columns(seen)))
+        plain, parts = uncounted(tuple(all_columns(seen)))
+        names = sorted(set(all_columns(seen)).difference(plain))
         if 1 < parts <= _MOST:
             order = [f for f in ORDER if f != "inversions" or parts <= MOST_INVERTED]
             names += [f"{function}({WHOLE})" for function in order]
@@ -115,7 +130,7 @@ class Remainders(Attack):
 
     def families(self, seen: Draws) -> list[Family]:
         plain = _plain(seen)
-        whole = [name for name in plain if _is_whole(_heads(seen, name))][:_MOST_WHOLE]
+        whole = _first(seen, plain, _is_whole, _MOST_WHOLE)
         parts = sum(map(is_part, plain))
         if any(map(is_part, whole)) and parts > 1:
             whole.append(f"sum({WHOLE})")
@@ -132,7 +147,7 @@ class Digits(Attack):
     name = "digits of fractions"
 
     def families(self, seen: Draws) -> list[Family]:
-        broken = [name for name in _plain(seen) if _has_fractions(_heads(seen, name))][:WITH_BITS]
+        broken = _first(seen, _plain(seen), _has_fractions, WITH_BITS)
         steps = [f"mod{step}({name})" for name in broken for step in _STEPS]
         return [partial(_of_few, steps)] if steps else []
 
@@ -160,8 +175,9 @@ class WeightedSums(Learned):
         if LOSS in seen.left.columns:
             return []
         names = [name for name in _plain(seen) if not is_counted(name)]
-        heads = {name: _heads(seen, name) for name in names}
-        used = [n for n, found in heads.items() if np.isfinite(found).all() and np.ptp(found) > 0.0]
+        heads = _heads(seen, names)
+        varied = np.isfinite(heads).all(axis=1) & (heads != heads[:, :1]).any(axis=1)
+        used = [name for name, varies in zip(names, varied.tolist(), strict=True) if varies]
         return used if len(used) > 1 else []
 
     def told(self, seen: Draws) -> set[str]:
@@ -217,18 +233,23 @@ def _difference(sides: Sequence[Ints], modulus: int) -> float:
 
 def _bits(seen: Draws) -> list[str]:
     """Bits of an output: digits of few whole numbers, else whether each is odd; else its sign."""
-    names = [n for n in all_columns(seen) if n != LOSS and not is_counted(n)][:_MOST]
-    heads = {name: _heads(seen, name) for name in names}
-    heads = {n: found for n, found in heads.items() if np.isfinite(found).all()}
-    whole = [n for n, found in heads.items() if (found == np.floor(found)).all()]
+    plain = (n for n in all_columns(seen) if n != LOSS and not is_counted(n))
+    names = list(islice(plain, _MOST))
+    rows = _heads(seen, names)
+    known = np.flatnonzero(np.isfinite(rows).all(axis=1)).tolist()
+    names, rows = [names[i] for i in known], rows[known]
+    are_whole = np.all(rows == np.floor(rows), axis=1).tolist()
+    whole = [name for name, is_whole in zip(names, are_whole, strict=True) if is_whole]
     own = [name for name in whole if name.startswith(WHOLE)]
     if 0 < len(own) <= WITH_BITS:
-        most = {name: np.abs(heads[name]).max() for name in own}
+        most = dict(zip(own, np.abs(_heads(seen, own)).max(axis=1), strict=True))
         places = {
             name: min(int(np.log2(size + 1.0)) + 1, _MOST_BITS) for name, size in most.items()
         }
         return [f"binary{place}({name})" for name in own for place in range(places[name])]
-    signs = [name for name in heads if name not in whole and (heads[name] < 0.0).any()]
+    some_fall = np.any(rows < 0.0, axis=1).tolist()
+    each = zip(names, are_whole, some_fall, strict=True)
+    signs = [name for name, is_whole, falls in each if falls and not is_whole]
     return [*(f"binary0({name})" for name in whole), *(f"negative({name})" for name in signs)]
 
 
@@ -243,8 +264,7 @@ def _parities(seen: Draws, goal: Goal) -> Iterator[Proposal]:
     if len(names) < 2 or len(names) + _SPARE > min(side.size for side in sides):
         return
     left, right = (
-        np.column_stack([*(side.column(name) for name in names), np.ones(side.size)]).astype(bool)
-        for side in sides
+        np.vstack([side.rows(names), np.ones(side.size)]).T.astype(bool) for side in sides
     )
     told = np.concatenate([left, right]), np.repeat([False, True], [len(left), len(right)])
     both = _null_space(np.column_stack(told))
@@ -261,8 +281,7 @@ def _parities(seen: Draws, goal: Goal) -> Iterator[Proposal]:
 def _different(names: Sequence[str], seen: Draws) -> list[str]:
     """Bits that are neither constant nor the same as another, or its opposite."""
     found: dict[bytes, str] = {}
-    for name in names:
-        bits = _heads(seen, name, _MOST_ROWS)
+    for name, bits in zip(names, _heads(seen, names, _MOST_ROWS), strict=True):
         if not np.isnan(bits).any() and np.ptp(bits) > 0.0:
             found.setdefault((bits != bits[0]).tobytes(), name)
     return list(found.values())
@@ -299,10 +318,7 @@ def _steadiest(left: Outputs, right: Outputs, names: Sequence[str]) -> Linear | 
         names = most_linked(names, Draws(left, right), _LINKED)
     if size < _LEAST_PER_WEIGHT * len(names):
         return None
-    sides = [
-        np.nan_to_num(np.column_stack([side.column(name)[-size:] for name in names]))
-        for side in (left, right)
-    ]
+    sides = [np.nan_to_num(side.rows(names)[:, -size:].T) for side in (left, right)]
     both = np.concatenate(sides)
     scale = np.abs(both - both.mean(axis=0)).max(axis=0)
     used = np.flatnonzero((scale > 0.0) & np.isfinite(scale))

@@ -67,8 +67,10 @@ def _all_differ(name: str, seen: Draws) -> bool:
     if name == WHOLE and all(side.shape == () for side in both):  # numbers
         numbers = np.sort(np.concatenate([side.column(name)[:_GLANCE] for side in both]))
         return bool((numbers[1:] != numbers[:-1]).all()) and not np.isnan(numbers[-2:]).all()
-    heads = joined_part(name, both, _GLANCE)
-    keys = np.sort(heads.keys(name))
+    if name == WHOLE and both[0].shape and both[0].shape == both[1].shape:
+        keys = np.sort(np.concatenate([side.keys(name)[:_GLANCE] for side in both]))
+    else:
+        keys = np.sort(joined_part(name, both, _GLANCE).keys(name))
     return bool((keys[1:] != keys[:-1]).all())
 
 

@@ -199,6 +199,8 @@ def refuse_repeated(first: Draws, second: Draws) -> None:
     """Raise if different seeds gave the same draws, as these are no new evidence."""
     for before, now in ((first.left, second.left), (first.right, second.right)):
         size = min(before.size, now.size)
+        for block in (before, now):
+            block.keys(WHOLE)  # which later looks at it share
         keys = joined([before.between(0, size), now.between(0, size)]).keys(WHOLE)
         if np.array_equal(keys[:size], keys[size:]) and len(np.unique(keys)) >= _DIFFERENT:
             raise InvalidParameter(

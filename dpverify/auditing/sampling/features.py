@@ -49,30 +49,38 @@ _MODULUS = re.compile(r"mod(\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
 _ITEM = re.compile(r"output\[(\d+)\]")  # an entry of a list, not one of an entry of it
 
 
-def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], size: int) -> Floats:
-    """The column `function(argument)`; NaN where it is not defined."""
+def derive(
+    name: str,
+    column: Callable[[str], Floats],
+    rows: Callable[[Sequence[str]], Floats],
+    parts: tuple[str, ...],
+    size: int,
+) -> Floats:
+    """The column `function(argument)`; NaN where it is not defined.
+
+    `column` gives one column by its name, `rows` many of them as the rows of one table.
+    """
     function, _, rest = name.partition("(")
     argument = rest.removesuffix(")")
-    of_one = _of_one(function) if rest.endswith(")") else None
-    if of_one is not None:
-        return of_one(column(argument))
+    if function_of_one(name) is not None:
+        return of_one(function, column(argument))
     if argument != "output" or function not in (*SUMMARIES, *PROJECTIONS, *ORDER, HOLE):
         return np.full(size, np.nan)
     if function in ("argmax", "argmin"):
-        return _place(function, column, parts, size)
+        return _place(function, rows, parts, size)
     if function == HOLE:
-        return _hole(column, parts, size)
+        return _hole(rows, parts, size)
     if not parts:
         return np.full(size, np.nan)
     if function == "repeats":
-        return _repeats(column, parts)
+        return _repeats(rows(parts))
     if function in ORDER:
-        return _in_order(function, column, parts)
+        return _in_order(function, rows, parts, size)
     if function == "jump":
-        return _jump(column, parts, size)
+        return _jump(rows, parts, size)
     if function == "gap":
-        return _gap([column(part) for part in parts])
-    return swept({part: column(part) for part in parts})[function]
+        return _gap(rows(parts))
+    return swept(parts, rows, size)[function]
 
 
 def digits(largest: float) -> list[str]:
@@ -92,6 +100,21 @@ def _digit(values: Floats, base: int, place: int) -> Floats:
     return np.where(coded, (whole // base**place % base).astype(np.float64), np.nan)
 
 
+def function_of_one(name: str) -> str | None:
+    """The function, if the column is a function of one other column; else None."""
+    function, _, rest = name.partition("(")
+    return function if rest.endswith(")") and _of_one(function) is not None else None
+
+
+def of_one(function: str, values: Floats) -> Floats:
+    """A function of one number, of each of these."""
+    found = _of_one(function)
+    if found is None:
+        raise ValueError(f"{function} is no function of one number")
+    return found(values)
+
+
+@lru_cache(maxsize=1 << 10)
 def _of_one(function: str) -> Callable[[Floats], Floats] | None:
     """A function of one number, by its name; None if there is none."""
     if function in BITS:
@@ -117,7 +140,8 @@ def _ones(values: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         whole = (np.abs(values) <= _EXACT) & (values == np.floor(values))
     binary = np.abs(np.where(whole, values, 0.0)).astype(np.uint64)
-    counts = np.unpackbits(binary.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1)
+    eights = np.ascontiguousarray(binary)[..., None].view(np.uint8)
+    counts = np.unpackbits(eights, axis=-1).sum(axis=-1)
     return np.where(whole, counts.astype(np.float64), np.nan)
 
 
@@ -125,18 +149,20 @@ def _negative(values: Floats) -> Floats:
     return np.where(np.isnan(values), np.nan, (values < 0.0).astype(np.float64))
 
 
-def _repeats(column: Callable[[str], Floats], parts: Sequence[str]) -> Floats:
+def _repeats(rows: Floats) -> Floats:
     """How many numbers are equal to another; NaN where there are not two."""
-    ordered = np.sort(np.array([column(part) for part in parts]), axis=0)
+    ordered = np.sort(rows, axis=0)
     return _counted(ordered[1:] == ordered[:-1], ordered)
 
 
-def _in_order(function: str, column: Callable[[str], Floats], parts: Sequence[str]) -> Floats:
+def _in_order(
+    function: str, table: Callable[[Sequence[str]], Floats], parts: tuple[str, ...], size: int
+) -> Floats:
     """How often entries of a list, by their places, fall or change their sign; NaN of less."""
-    places = sorted({int(found[1]) for part in parts if (found := _ITEM.fullmatch(part))})
-    rows = np.array([column(f"output[{place}]") for place in places])
+    places, names = _items(parts)
     if len(places) < 2:
-        return np.full(len(column(parts[0])), np.nan)
+        return np.full(size, np.nan)
+    rows = table(names)
     follows = np.diff(places)[:, None] == 1
     with np.errstate(invalid="ignore", over="ignore"):
         match function:
@@ -155,110 +181,121 @@ def _counted(where: Mask, rows: Floats) -> Floats:
     return np.where(enough, np.count_nonzero(where, axis=0).astype(np.float64), np.nan)
 
 
-@lru_cache(maxsize=1 << 18)
-def _sign(function: str, part: str) -> float:
-    """A random sign that depends only on the name of the part."""
-    return 1.0 if zlib.crc32(f"{function} {part}".encode("utf-8", "surrogatepass")) & 8 else -1.0
+@lru_cache(maxsize=16)  # block after block has the same
+def _items(parts: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The places of a list's entries in increasing order, and their names."""
+    places = tuple(sorted(int(found[1]) for part in parts if (found := _ITEM.fullmatch(part))))
+    return places, tuple(f"output[{place}]" for place in places)
 
 
-def _jump(column: Callable[[str], Floats], parts: Sequence[str], size: int) -> Floats:
+@lru_cache(maxsize=16)
+def _by_name(parts: tuple[str, ...]) -> tuple[tuple[str, ...], Mapping[str, Floats]]:
+    """The parts in the order of their names, and the sign of each in every sum, as columns."""
+    names = tuple(sorted(parts))
+    spelled = [name.encode("utf-8", "surrogatepass") for name in names]
+    signs = {"sum": np.ones((len(names), 1))}
+    for function in PROJECTIONS:  # a random sign depends on the name of its part alone
+        start = zlib.crc32(f"{function} ".encode())
+        signs[function] = np.array([[1.0 if zlib.crc32(s, start) & 8 else -1.0] for s in spelled])
+    return names, signs
+
+
+def _jump(rows: Callable[[Sequence[str]], Floats], parts: tuple[str, ...], size: int) -> Floats:
     """The largest difference of adjacent entries in a list; NaN if there are none."""
-    places = {int(found[1]) for part in parts if (found := _ITEM.fullmatch(part))}
-    best = np.full(size, np.nan)
+    places, names = _items(parts)
+    follows = np.diff(places) == 1
+    if not follows.any():
+        return np.full(size, np.nan)
     with np.errstate(invalid="ignore"):
-        for place in sorted(places):
-            if place + 1 in places:
-                step = np.abs(column(f"output[{place + 1}]") - column(f"output[{place}]"))
-                best = np.fmax(best, step)
+        steps = np.abs(np.diff(rows(names), axis=0))
+    best: Floats = np.fmax.reduce(steps[follows], axis=0)
     return best
 
 
 def _place(
-    function: str, column: Callable[[str], Floats], parts: Sequence[str], size: int
+    function: str, table: Callable[[Sequence[str]], Floats], parts: tuple[str, ...], size: int
 ) -> Floats:
     """The index of the largest or smallest number in a list; the first one in a tie.
 
     The index is the one in the part's name; NaN where an output has no such entries.
     """
-    places = sorted(int(found[1]) for part in parts if (found := _ITEM.fullmatch(part)))
+    places, names = _items(parts)
     if not places:
         return np.full(size, np.nan)
-    rows = np.column_stack([column(f"output[{place}]") for place in places])
+    rows = table(names)
     extreme = np.fmax if function == "argmax" else np.fmin
-    is_best = rows == extreme.reduce(rows, axis=1)[:, None]  # never where there is no number
-    at = np.array(places, dtype=np.float64)[is_best.argmax(axis=1)]
-    return np.where(is_best.any(axis=1), at, np.nan)
+    is_best = rows == extreme.reduce(rows, axis=0)  # never where there is no number
+    at = np.array(places, dtype=np.float64)[is_best.argmax(axis=0)]
+    return np.where(is_best.any(axis=0), at, np.nan)
 
 
-def _hole(column: Callable[[str], Floats], parts: Sequence[str], size: int) -> Floats:
+def _hole(table: Callable[[Sequence[str]], Floats], parts: tuple[str, ...], size: int) -> Floats:
     """The index of the first entry that is no number, if a number follows it.
 
     NaN where there is none: whether a list ends there, or NaN follow, `len(output)` tells.
     """
-    places = {int(found[1]) for part in parts if (found := _ITEM.fullmatch(part))}
-    rising = np.zeros(size)  # the place after the numbers that come without a gap
-    last = np.zeros(size)  # the place after the last number
-    for place in sorted(places):
-        known = ~np.isnan(column(f"output[{place}]"))
-        rising = np.where(known & (rising == place), place + 1.0, rising)
-        last = np.where(known, place + 1.0, last)
+    places, names = _items(parts)
+    if not places:
+        return np.full(size, np.nan)
+    known = ~np.isnan(table(names))
+    last = np.where(known, np.array(places)[:, None] + 1.0, 0.0).max(axis=0)
+    whole = np.flatnonzero(np.array(places) != np.arange(len(places)))
+    from_first = known[: whole[0] if whole.size else len(places)]  # without a gap in the names
+    rising = np.logical_and.accumulate(from_first, axis=0).sum(axis=0, dtype=np.float64)
     return np.where(rising < last, rising, np.nan)
 
 
-def swept(parts: Mapping[str, Floats]) -> dict[str, Floats]:
+def swept(
+    parts: tuple[str, ...], table: Callable[[Sequence[str]], Floats], size: int
+) -> dict[str, Floats]:
     """All summaries that one pass over the parts can compute.
 
     Sums are taken one column after the other: adding 0 for what is missing is exact, regrouping
     is not.
     """
-    names = sorted(parts)
-    size = len(parts[names[0]])
+    names, signs = _by_name(parts)
     high, low = np.full(size, -np.inf), np.full(size, np.inf)
     squares, zeros = np.zeros(size), np.zeros(size)
-    sums = dict.fromkeys(("sum", *PROJECTIONS), np.zeros(size))
+    sums = dict.fromkeys(signs, np.zeros(size))
     known = np.zeros(size, np.bool_)
     with np.errstate(invalid="ignore", over="ignore"):
         for start in range(0, len(names), _AT_ONCE):
-            some = names[start : start + _AT_ONCE]
-            rows = np.array([parts[name] for name in some])
+            some = slice(start, start + _AT_ONCE)
+            rows = table(names[some])
             missing = np.isnan(rows)
             known |= ~missing.all(axis=0)
             high = np.fmax(high, np.fmax.reduce(rows, axis=0))
             low = np.fmin(low, np.fmin.reduce(rows, axis=0))
             zeros = zeros + np.count_nonzero(rows == 0.0, axis=0)
             filled = np.where(missing, 0.0, rows) if missing.any() else rows
-            squares = _added(squares, filled * filled)
-            sums["sum"] = _added(sums["sum"], filled)
-            for function in PROJECTIONS:
-                signs = [_sign(function, name) for name in some]
-                sums[function] = _added(sums[function], filled, signs)
+            squares = added(squares, filled * filled)
+            for function, own in signs.items():
+                sums[function] = added(sums[function], filled * own[some])
         found = {"max": high, "min": low, "spread": high - low, "zeros": zeros}
         found |= {"norm": np.sqrt(squares)} | sums
         rounded = {name: _rounded(values, high, low) for name, values in found.items()}
     return {name: np.where(known, values, np.nan) for name, values in rounded.items()}
 
 
-def _added(total: Floats, terms: Floats, signs: Sequence[float] | None = None) -> Floats:
-    """Add the terms one by one: numpy's own sum depends on the number of draws in a block."""
-    result = total.copy()
-    if signs is None:
-        for row in terms:
-            result += row
-        return result
-    for row, sign in zip(terms, signs, strict=True):
-        if sign > 0.0:
-            result += row
-        else:
-            result -= row
+def added(total: Floats, terms: Floats) -> Floats:
+    """Add the rows one by one to what is there, which `terms` is used up for.
+
+    numpy adds rows one after the other where there are two columns or more, but the numbers of
+    one column in another order, and a sum must not depend on the number of draws in a block.
+    """
+    terms[0] += total
+    if terms.shape[1] < 2:
+        return np.array(np.add.accumulate(terms, axis=0)[-1])
+    result: Floats = np.add.reduce(np.ascontiguousarray(terms), axis=0)
     return result
 
 
-def _gap(columns: Sequence[Floats]) -> Floats:
+def _gap(rows: Floats) -> Floats:
     """The smallest difference between two numbers of an output; NaN if it has fewer than two."""
-    rows = np.sort(np.column_stack(columns), axis=1)  # NaN last
+    ordered = np.sort(np.ascontiguousarray(rows.T), axis=1)  # NaN last
     with np.errstate(invalid="ignore"):
-        steps = np.diff(rows, axis=1)
-    best = np.fmin.reduce(steps, axis=1) if steps.shape[1] else np.full(len(rows), np.nan)
+        steps = np.diff(ordered, axis=1)
+    best = np.fmin.reduce(steps, axis=1) if steps.shape[1] else np.full(len(ordered), np.nan)
     result: Floats = best
     return result
 

@@ -17,15 +17,16 @@ rows of numbers of one shape, columns say everything and texts are found when as
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Mask, Texts
-from dpverify.auditing.sampling.features import SWEPT, derive, swept
+from dpverify.auditing.sampling.features import SWEPT, derive, function_of_one, of_one, swept
 from dpverify.auditing.sampling.relations import is_counted
 from dpverify.auditing.sampling.spelling import (
     SET_ASIDE,
@@ -49,13 +50,54 @@ _SORTED = "sorted "
 _SWEPT = frozenset(f"{function}({WHOLE})" for function in SWEPT)
 
 
+class ColumnTable(Mapping[str, Floats]):
+    """Columns by their names, held as the rows of one array; `names` are all or some in order."""
+
+    def __init__(self, names: tuple[str, ...], rows: Floats) -> None:
+        self.names = names
+        self.rows = rows
+        self._places = _places_of(names)
+
+    def __getitem__(self, name: str) -> Floats:
+        column: Floats = self.rows[self._places[name]]
+        return column
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def of(self, names: Sequence[str]) -> Floats | None:
+        """The rows of these columns, without a copy where they are adjacent; None if one is not."""
+        first = self._places.get(names[0], 0) if names else 0
+        if self.names[first : first + len(names)] == tuple(names):
+            return self.rows[first : first + len(names)]
+        places = [self._places.get(name, -1) for name in names]
+        return None if -1 in places else self.rows[places]
+
+    def at(self, where: Any) -> "ColumnTable":  # noqa: ANN401  # an index of numpy
+        """The same columns of some draws."""
+        part = object.__new__(ColumnTable)
+        part.names, part._places, part.rows = self.names, self._places, self.rows[:, where]
+        return part
+
+
+@lru_cache(maxsize=32)  # block after block has the same
+def _places_of(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(names)}
+
+
 class Outputs:
     """A block of draws on one side of a pair."""
 
     def __init__(  # what a block stores
         self,
         size: int,
-        columns: dict[str, Floats],
+        columns: Mapping[str, Floats],
         texts: dict[str, Texts],
         marks: dict[str, Texts] | None = None,
         unread: Iterable[str] = (),
@@ -66,16 +108,22 @@ class Outputs:
         self._marks = {} if marks is None else marks
         self.unread = tuple(sorted(set(unread)))[:_MOST_NOTES]
         self._cache: dict[str, Floats] = {}
+        self._whole_keys: NDArray[np.uint64] | None = None
+
+    def marked(self, marks: dict[str, Texts]) -> "Outputs":
+        """The same draws with more marks."""
+        return Outputs(self.size, self._columns, self._texts, self._marks | marks, self.unread)
 
     @property
     def marks(self) -> tuple[str, ...]:
         """Names of the texts on representation: types, signs of zeros, payloads of NaN."""
         return tuple(self._marks)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the numeric columns."""
-        return tuple(self._columns)
+        known = self._columns
+        return known.names if isinstance(known, ColumnTable) else tuple(known)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -116,16 +164,36 @@ class Outputs:
         if is_counted(name):
             return np.zeros(self.size)
         if name not in self._cache and name in _SWEPT and self._parts:
-            found = swept({part: self._columns[part] for part in self._parts})
+            found = swept(self._parts, self.rows, self.size)
             self._cache |= {f"{function}({WHOLE})": values for function, values in found.items()}
         if name not in self._cache:
             length = self.lengths.get(name) if name.startswith("len(") else None
             self._cache[name] = (
-                derive(name, self.column, self._parts, self.size)
+                derive(name, self.column, self.rows, self._parts, self.size)
                 if length is None
                 else np.full(self.size, float(length))
             )
         return self._cache[name]
+
+    def rows(self, names: Sequence[str]) -> Floats:
+        """These columns as the rows of a table, which nobody may change."""
+        table = self._columns.of(names) if isinstance(self._columns, ColumnTable) else None
+        if table is not None:
+            return table
+        found = [np.empty((0, self.size))]
+        for function, group in groupby(names, self._derived_by):
+            some = list(group)
+            if function is None:
+                rows = np.concatenate([self.column(name) for name in some])
+            else:
+                rows = of_one(function, self.rows([name[len(function) + 1 : -1] for name in some]))
+            found.append(rows.reshape(len(some), self.size))
+        return np.concatenate(found)
+
+    def _derived_by(self, name: str) -> str | None:
+        """The function of one number that a column is still to be computed by, if it is one."""
+        known = name in self._columns or name in self._cache or is_counted(name)
+        return None if known else function_of_one(name)
 
     def ordered(self, name: str) -> Floats:
         """The numbers of a column in increasing order, without missing ones."""
@@ -152,9 +220,11 @@ class Outputs:
     def keys(self, name: str) -> NDArray[np.uint64]:
         """One number per draw; equal numbers mean equal texts of the part `name`."""
         if name == WHOLE and self.shape:
-            return _row_keys([self._columns[part] for part in self._parts])
+            if self._whole_keys is None:
+                self._whole_keys = _row_keys(self.rows(self._parts))
+            return self._whole_keys
         if name not in self._texts and name not in {TYPE, ODD}:
-            return _row_keys([self.column(name)])
+            return _row_keys(self.column(name)[None])
         texts = self.text(name)
         if texts.strides == (0,):  # one text for all
             return np.zeros(self.size, np.uint64)
@@ -171,8 +241,7 @@ class Outputs:
             rows = [row for text in texts if (row := _parse(text, shape)) is not None]
             if not rows:
                 return np.zeros(self.size, np.bool_)
-            parts = [self._columns[part] for part in self._parts]
-            return np.isin(_row_keys(parts), _row_keys(list(np.array(rows).T)))
+            return np.isin(self.keys(WHOLE), _row_keys(np.array(rows).T))
         numbers = [row[0] for text in texts if (row := _parse(text, ())) is not None]
         values = self.column(name)
         found = np.isin(values, np.array(numbers))
@@ -183,7 +252,7 @@ class Outputs:
     @cached_property
     def glance(self) -> tuple[bool, bool]:
         """Whether the first draws hold only whole numbers, and whether any part is missing."""
-        heads = np.array([self._columns[part][:_GLANCE] for part in self._parts])
+        heads = self.between(0, _GLANCE).rows(self._parts)
         missing = np.isnan(heads)
         whole = (heads == np.floor(heads)) & np.isfinite(heads)
         return bool((whole | missing).all()), bool(missing.any())
@@ -197,23 +266,33 @@ class Outputs:
         return self._at(where, len(where))
 
     def _at(self, where: Any, size: int) -> "Outputs":  # noqa: ANN401  # an index of numpy
-        columns = {name: values[where] for name, values in self._columns.items()}
+        own = self._columns
+        columns: Mapping[str, Floats] = (
+            own.at(where)
+            if isinstance(own, ColumnTable)
+            else {name: values[where] for name, values in own.items()}
+        )
         texts, marks = ({n: v[where] for n, v in k.items()} for k in (self._texts, self._marks))
         part = Outputs(size, columns, texts, marks, self.unread)
+        part._whole_keys = None if self._whole_keys is None else self._whole_keys[where]
         kept = {n: v[where] for n, v in self._cache.items() if not n.startswith(_SORTED)}
         part._cache |= kept  # what is derived for a draw depends on that draw alone
         return part
 
     def with_column(self, name: str, values: Floats) -> "Outputs":
         """The same draws with one more column."""
-        return Outputs(
-            self.size, self._columns | {name: values}, self._texts, self._marks, self.unread
-        )
+        columns = {**self._columns, name: values}
+        return Outputs(self.size, columns, self._texts, self._marks, self.unread)
 
     @cached_property
     def _parts(self) -> tuple[str, ...]:
-        inner = (f"{WHOLE}[", f"{WHOLE}.")
-        return tuple(name for name in self._columns if name.startswith(inner))
+        return parts_of(self.columns)
+
+
+@lru_cache(maxsize=32)  # block after block has the same
+def parts_of(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of these columns that are parts of an output."""
+    return tuple(name for name in names if name.startswith((f"{WHOLE}[", f"{WHOLE}.")))
 
 
 def joined(blocks: Sequence[Outputs]) -> Outputs:
@@ -222,7 +301,10 @@ def joined(blocks: Sequence[Outputs]) -> Outputs:
     if len(blocks) == 1:
         return blocks[0]
     size = sum(block.size for block in blocks)
-    names = dict.fromkeys(name for block in blocks for name in block.columns)
+    if all(block.columns == blocks[0].columns for block in blocks):
+        names = dict.fromkeys(blocks[0].columns)
+    else:
+        names = dict.fromkeys(name for block in blocks for name in block.columns)
     parts = dict.fromkeys(name for block in blocks for name in block.texts)
     if len({block.shape for block in blocks}) > 1:
         # Columns no longer say what is a number, what a row, and how long it is.
@@ -232,7 +314,11 @@ def joined(blocks: Sequence[Outputs]) -> Outputs:
     texts = {name: np.concatenate([block.text(name) for block in blocks]) for name in parts}
     marked = dict.fromkeys(name for block in blocks for name in block.marks)
     marks = {name: _end_to_end([block.text(name) for block in blocks]) for name in marked}
-    return Outputs(size, columns, texts, marks, {n for block in blocks for n in block.unread})
+    unread = {n for block in blocks for n in block.unread}
+    whole = Outputs(size, columns, texts, marks, unread)
+    if whole.shape and any(block._whole_keys is not None for block in blocks):  # noqa: SLF001
+        whole._whole_keys = np.concatenate([block.keys(WHOLE) for block in blocks])  # noqa: SLF001
+    return whole
 
 
 def _end_to_end(parts: Sequence[Texts]) -> Texts:
@@ -243,17 +329,19 @@ def _end_to_end(parts: Sequence[Texts]) -> Texts:
     return np.concatenate(parts)
 
 
-def _columns_of(blocks: Sequence[Outputs], names: tuple[str, ...]) -> dict[str, Floats]:
+def _columns_of(blocks: Sequence[Outputs], names: tuple[str, ...]) -> Mapping[str, Floats]:
     """The columns of all blocks, concatenated."""
     if len(names) > _MANY and all(block.columns == names for block in blocks):
-        tables = [np.array([block.column(name) for name in names]) for block in blocks]
-        return dict(zip(names, np.concatenate(tables, axis=1), strict=True))
+        return ColumnTable(names, np.concatenate([block.rows(names) for block in blocks], axis=1))
     return {name: np.concatenate([block.column(name) for block in blocks]) for name in names}
 
 
 def joined_part(name: str, blocks: Sequence[Outputs], most: int | None = None) -> Outputs:
     """The first draws of all blocks, reduced to what the texts of the part `name` need."""
     if name == WHOLE:
+        for block in blocks:
+            if block.shape:
+                block.keys(WHOLE)  # once, rather than of every part of it
         return joined([block.between(0, most or block.size) for block in blocks])
     size = sum(block.size if most is None else min(block.size, most) for block in blocks)
     if name in {TYPE, ODD} or any(name in block.texts for block in blocks):
@@ -282,21 +370,31 @@ def _parse(text: str, shape: tuple[int, ...]) -> tuple[float, ...] | None:
     return numbers if nested_text(row) == text else None
 
 
-def _row_keys(columns: Sequence[Floats]) -> NDArray[np.uint64]:
-    """Hashes of rows of floats; colliding rows count as one value, which stays valid."""
-    keys = np.zeros(len(columns[0]), np.uint64)
-    for column in columns:
-        bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
-        keys = (keys ^ bits) * np.uint64(0x9E3779B97F4A7C15)
-        keys ^= keys >> np.uint64(29)
-    return keys
+def _row_keys(columns: Floats) -> NDArray[np.uint64]:
+    """Hashes of draws, whose numbers are columns of a table; colliding ones count as one value.
+
+    That stays valid. Two halves of a table become one, until one row is left.
+    """
+    keys = _mixed(np.where(np.isnan(columns), np.nan, columns + 0.0).view(np.uint64))
+    while len(keys) > 1:
+        half = len(keys) // 2
+        keys = np.concatenate(
+            [_mixed(_mixed(keys[:half]) ^ keys[half : 2 * half]), keys[2 * half :]]
+        )
+    whole: NDArray[np.uint64] = keys[0]
+    return whole
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    mixed: NDArray[np.uint64] = keys * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(29))
 
 
 def part_name(name: str, index: tuple[int, ...]) -> str:
     return name + "".join(f"[{i}]" for i in index)
 
 
-@lru_cache(maxsize=16)  # block after block has the same
+@lru_cache(maxsize=256)  # block after block has the same, such as the columns of a data frame
 def part_names(name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
     """The names of all entries of an array."""
     return tuple(part_name(name, index) for index in np.ndindex(shape))

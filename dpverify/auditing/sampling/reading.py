@@ -250,8 +250,12 @@ class _Reader:
         if items and PLAIN.issuperset(map(type, items)):
             array = np.array(items)
             if is_number_array(array):
-                for kind, alike in groupby(map(type, items)):
-                    self._note(kind.__name__, sum(1 for _ in alike), below=1)
+                kinds = list(map(type, items))
+                if kinds.count(kinds[0]) == len(kinds):
+                    self._note(kinds[0].__name__, len(kinds), below=1)
+                else:
+                    for kind, alike in groupby(kinds):
+                        self._note(kind.__name__, sum(1 for _ in alike), below=1)
                 return self._array(array)
         if len(items) > _MOST_TEXTS and {str}.issuperset(map(type, items)):
             self._note("str", len(items), below=1)

@@ -6,7 +6,7 @@ into its parts (`reading`), and every part becomes a column or a text under its 
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from dpverify.auditing.sampling.outputs import (
     ODD,
     TYPE,
     WHOLE,
+    ColumnTable,
     Outputs,
     lengths,
     part_names,
@@ -52,6 +53,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _DOTTED = re.compile(r"\d+(?:\.\d+){2,}")  # versions and addresses: several whole numbers
 _NAN = int(np.float64(np.nan).view(np.uint64))
 _FEW = 8
+_MANY = 16  # columns that are kept as one table
 
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 
@@ -71,15 +73,14 @@ def from_array(array: NDArray[Any]) -> Outputs:
     if odd is not None:
         marks[ODD] = odd
     by_part = np.ascontiguousarray(flat.T) + 0.0  # −0.0 becomes 0.0
-    return Outputs(size, dict(zip(part_names(WHOLE, shape), by_part, strict=True)), {}, marks)
+    return Outputs(size, ColumnTable(part_names(WHOLE, shape), by_part), {}, marks)
 
 
 def from_objects(outputs: Sequence[object]) -> Outputs:
     """A block from arbitrary objects."""
     if _all_numbers(outputs):
-        block = from_array(np.array(outputs, dtype=np.float64))
         kinds = np.array([type(output).__name__ for output in outputs], np.str_)
-        return Outputs(block.size, block._columns, {}, block._marks | {TYPE: kinds})  # noqa: SLF001
+        return from_array(np.array(outputs, dtype=np.float64)).marked({TYPE: kinds})
     uniform = _same_arrays(outputs)
     if uniform is not None:
         return from_array(uniform)
@@ -88,12 +89,13 @@ def from_objects(outputs: Sequence[object]) -> Outputs:
     kinds = np.array([shortened(reading.kind) for reading in readings], np.str_)
     uniform = _same_arrays(trees)
     if uniform is not None:
-        rows = from_array(uniform)
-        return Outputs(rows.size, rows._columns, {}, rows._marks | {TYPE: kinds})  # noqa: SLF001
+        return from_array(uniform).marked({TYPE: kinds})
     found = Block(len(outputs))
     for i, tree in enumerate(trees):
         found.add(i, tree)
     columns = found.columns()
+    if len(columns) > _MANY:
+        columns = ColumnTable(tuple(columns), np.array(list(columns.values())))
     texts = {WHOLE: np.array([shortened(spelled(tree)) for tree in trees], np.str_)}
     for name, part in found.texts.items():
         own = np.array(part, np.str_)
@@ -142,7 +144,7 @@ class Block:
         if any(odd):
             self.odd[i] = shortened("; ".join(filter(None, odd)))
 
-    def columns(self) -> dict[str, Floats]:
+    def columns(self) -> Mapping[str, Floats]:
         """One column for each number that any output has; NaN where an output lacks it."""
         for (name, _), found in self._arrays.items():
             shape = tuple(max(sizes) for sizes in zip(*(a.shape for _, a in found), strict=True))
