@@ -287,7 +287,8 @@ def test_the_exploration_keeps_to_its_budget_and_ranks_by_promise(budget: int) -
 
 def test_points_that_are_claimed_at_once_are_judged_in_any_order(tmp_path: Path) -> None:
     """Of a false point beside true ones the search says that all together do not hold."""
-    true, false = PureDP(epsilon=1.0), (0.2, 0.3)  # the δ at 0.2 is 1 − exp(−0.4), 0.33
+    true: Any = PureDP(epsilon=1.0)
+    false = (0.2, 0.3)  # the δ at 0.2 is 1 − exp(−0.4), 0.33
     given: dict[str, Any] = {"samples": 20_000, "explore": 1_000, "pairs": 4, "seed": 1}
     found = [
         audit_over(Sampled(Laplace(scale=1.0)), UNITS, claim=claim, checkpoint=file, **given)
