@@ -9,6 +9,9 @@ minimizes a bound on the excess risk under it.
   direction of curvature h by s/(h + λ), which costs h·s²/(2(h + λ)²) ≤ s²/(8λ). The minimum is at
   λ = R·s/2. It does not depend on how many records there are, which is private where records are
   added or removed.
+- Ridge of a public number of records n, for logistic losses of two classes. √(8·d·s/n) times that,
+  from ¼ to 4: with few records for the noise and the weights a larger ridge keeps noise out, with
+  many a smaller one lets the data speak. Chosen on drawn problems alone. [benchmarks/ridges.py]
 - Ridge of softmax losses. Twice that, λ = R·s, and at least what leaves three quarters of ε to the
   noise. On 179 drawn problems of three to ten classes (mixtures, positive features, uneven classes,
   linear models; 200 to 20,000 records, 4 to 64 features, ε from 0.25 to 4, both kinds of noise, two
@@ -70,6 +73,9 @@ NOT_AHEAD = (
     "on drawn data of two classes neither output perturbation nor the last iterate alone did better"
 )
 _DETERMINANT = 0.25  # the share of ε that the determinant of a loss other than logistic may cost
+_LEVEL = 8.0  # records by noise and weights at which their number leaves the ridge as it is
+_LEAST_PULL, _MOST_PULL = 0.25, 4.0  # what a number of records may make of the ridge
+_BEND = 0.5  # the share of ε that the logistic determinant may cost for it
 
 
 @plain_arguments
@@ -98,6 +104,7 @@ def ridge(  # noqa: PLR0913  # what the formula is about
     smoothness: float = 0.0,
     steepness: float = 1.0,
     classes: int = 2,
+    records: int | None = None,
 ) -> float:
     """The default ridge for objective perturbation.
 
@@ -108,8 +115,14 @@ def ridge(  # noqa: PLR0913  # what the formula is about
     losses, which cost (K−1)·ln(1 + 2β/(Kλ)), their K as well; λ is then large enough for that to
     be no more than a quarter of ε.
 
+    Logistic losses of two classes give how many `records` there are, n, where that is public: λ is
+    then √(8·d·s/n) times as large, but between ¼ and 4 times, and no less than what keeps the
+    bound ln(1 + R²/(4λ)) on their determinant's cost to half of ε.
+
     >>> ridge(PureDP(epsilon=0.5), Relation.ADD_REMOVE, dimension=8, norm=1.0)
     3.0
+    >>> ridge(PureDP(epsilon=0.5), Relation.ADD_REMOVE, dimension=8, norm=1.0, records=96)
+    6.0
     >>> quarter = PureDP(epsilon=4 * math.log(2.0))
     >>> round(ridge(quarter, Relation.ADD_REMOVE, dimension=1, norm=1.0, smoothness=5.0), 9)
     5.0
@@ -118,11 +131,21 @@ def ridge(  # noqa: PLR0913  # what the formula is about
     check_positive("steepness", steepness)
     check_count("classes", classes, least=2)
     pull = 0.5 if classes == 2 else 1.0
-    balanced = pull * norm * norm * steepness * coordinate_noise(budget, relation, dimension)
+    noise = coordinate_noise(budget, relation, dimension)
+    balanced = pull * norm * norm * steepness * noise
+    if records is not None:
+        check_count("records", records)
+        factor = math.sqrt(_LEVEL * dimension * noise / records)
+        factor = min(max(factor, _LEAST_PULL), _MOST_PULL)
+        affordable = norm * norm / 4.0 * _least(_BEND * budget.epsilon)
+        balanced = max(factor * balanced, min(balanced, affordable))
     part = _DETERMINANT * budget.epsilon / (classes - 1)
-    bend = 2.0 * smoothness / classes
-    least = bend * math.exp(-part) / -math.expm1(-part)  # bend/(e^part − 1), for any ε
-    return max(balanced, least)
+    return max(balanced, 2.0 * smoothness / classes * _least(part))
+
+
+def _least(part: float) -> float:
+    """1/(e^part − 1), the least λ/β for which ln(1 + β/λ) is no more than `part`."""
+    return math.exp(-part) / -math.expm1(-part)
 
 
 @plain_arguments

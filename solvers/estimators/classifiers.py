@@ -255,8 +255,8 @@ class PrivateLogisticRegression(LinearClassifier):
     classes : sequence or None
         The labels that can occur. None reads them off `y`, and the claim says so.
     ridge : float or None
-        λ, of the sum of losses. None takes `solvers.defaults.ridge`, from the dimension, the bound
-        and the budget alone.
+        λ, of the sum of losses. None takes `solvers.defaults.ridge`, from the dimension, the bound,
+        the budget and a public number of records alone.
     records : int or None
         How many records there are, as a public number; gradient methods need it where records are
         added or removed.

@@ -19,6 +19,7 @@ from dpverify.errors import (
     check_positive,
     settle_fields,
 )
+from dpverify.neighbors import Relation
 from dpverify.waiting import telling
 from solvers import defaults
 from solvers.bounds import Bounds, Data, Obeying
@@ -70,20 +71,29 @@ class FitRequest:
         return replace(self, loss=weighted(self.loss), bounds=replace(self.bounds, weighted=True))
 
     def ridge_for(
-        self, dimension: int, *, smoothness: float = 0.0, steepness: float = 1.0
+        self, shape: tuple[int, int], *, smoothness: float = 0.0, steepness: float = 1.0
     ) -> float:
-        """The ridge λ that was asked for, or the default."""
+        """The ridge λ that was asked for, or the default.
+
+        Weights leave open how much the records count, so their number says too little then.
+        """
         if self.ridge is not None:
             return float(self.ridge)
         return defaults.ridge(
             self.declared.budget,
             self.declared.relation,
-            dimension=dimension,
+            dimension=shape[1] * classes_of(self.loss),
             norm=self.bounds.norm,
             smoothness=smoothness,
             steepness=steepness,
             classes=max(2, classes_of(self.loss)),
+            records=self._public(shape[0]) if isinstance(self.loss, Logistic) else None,
         )
+
+    def _public(self, present: int) -> int | None:
+        """The number of records as far as it is public; where they are replaced, those present."""
+        replaced = self.declared.relation is Relation.REPLACE_ONE
+        return present if replaced else self.records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -197,12 +207,12 @@ def shape_of(data: Data) -> tuple[int, int]:
 
 def _objective(request: FitRequest, data: Data, rng: np.random.Generator) -> Fitted:
     """Fit by objective perturbation; only for the logistic loss does a theorem save ln(1 + β/λ)."""
-    dimension = shape_of(data)[1] * classes_of(request.loss)
+    shape = shape_of(data)
     spared = isinstance(request.loss.core, Logistic) or not request.loss.smooth  # which is refused
     charged = 0.0 if spared else request.loss.smoothness(request.bounds)
     steepest = request.loss.slope_bound(request.bounds) if request.loss.smooth else 1.0
     steepness = steepest if math.isfinite(steepest) else 1.0  # else a domain bounds it, or nothing
-    ridge = request.ridge_for(dimension, smoothness=charged, steepness=steepness)
+    ridge = request.ridge_for(shape, smoothness=charged, steepness=steepness)
     problem = Problem(
         loss=request.loss,
         bounds=request.bounds,
@@ -212,6 +222,7 @@ def _objective(request: FitRequest, data: Data, rng: np.random.Generator) -> Fit
     mechanism = ObjectivePerturbation(
         problem=problem, budget=request.declared.budget, relation=request.declared.relation
     )
+    dimension = shape[1] * classes_of(request.loss)
     return _certified(mechanism, data, of_objective(mechanism, dimension), rng)
 
 

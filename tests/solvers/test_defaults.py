@@ -37,17 +37,47 @@ def test_ridge_by_hand(
     assert found == pytest.approx(expected, rel=1e-6)
 
 
-@given(EPSILONS, st.integers(1, 200), st.floats(0.1, 10.0), st.sampled_from([ADD, REPLACE]))
-@example(2.0, 3, 0.25, ADD)  # the noise of the sum itself, to the last digit
+@pytest.mark.parametrize(
+    ("records", "factor"),
+    [
+        (None, 1.0),
+        (24, 1.0),  # 8·3·1
+        (96, 0.5),
+        (6, 2.0),
+        (1, 4.0),
+        (10**9, 0.25),
+    ],
+)
+def test_more_public_records_ask_for_less(records: int | None, factor: float) -> None:
+    """√(8·d·s/n) times as much, for noise that is as large as a record."""
+    budget = dpv.PureDP(epsilon=2.0)  # √4/2
+    found = defaults.ridge(budget, ADD, dimension=3, norm=2.0, records=records)
+    assert found == pytest.approx(max(2.0 * factor, 1.0 / math.expm1(1.0)), rel=1e-12)
+
+
+@given(
+    EPSILONS | st.sampled_from([1e-3, 100.0]),
+    st.integers(1, 200),
+    st.floats(0.1, 10.0),
+    st.sampled_from([ADD, REPLACE]),
+    st.none() | st.integers(1, 10**9),
+)
+@example(2.0, 3, 0.25, ADD, None)  # the noise of the sum itself, to the last digit
+@example(1e-3, 1, 1.0, REPLACE, 10**9)
+@example(100.0, 1, 1.0, ADD, 10**9)
+@example(100.0, 200, 1.0, REPLACE, 1)
 def test_a_default_ridge_is_always_feasible(
-    epsilon: float, dimension: int, norm: float, relation: dpv.Relation
+    epsilon: float, dimension: int, norm: float, relation: dpv.Relation, records: int | None
 ) -> None:
     """The noise that the ridge asks for exists, for both losses that need one."""
     budget = dpv.PureDP(epsilon=epsilon)
     bounds = Bounds(norm=norm, labels=(-1, 1))
     for loss in (Logistic(), HuberHinge(width=0.5)):
         charged = 0.0 if isinstance(loss, Logistic) else loss.smoothness(bounds)
-        ridge = defaults.ridge(budget, relation, dimension=dimension, norm=norm, smoothness=charged)
+        ridge = defaults.ridge(
+            budget, relation, dimension=dimension, norm=norm, smoothness=charged,
+            records=None if charged else records,
+        )  # fmt: skip
         setting = Setting(loss=loss, bounds=bounds, ridge=ridge, relation=relation)
         scale = setting.pure_noise(budget)
         assert setting.pure(scale).guarantee.epsilon <= epsilon
@@ -177,3 +207,56 @@ def test_no_method_ignores_a_wrong_number_of_records(method: str) -> None:
 def test_a_ridge_is_for_two_classes_at_least() -> None:
     with pytest.raises(InvalidParameter, match="classes=1 must be a whole number, at least 2"):
         defaults.ridge(dpv.PureDP(epsilon=1.0), ADD, dimension=2, norm=1.0, classes=1)
+
+
+def test_a_ridge_is_for_one_record_at_least() -> None:
+    with pytest.raises(InvalidParameter, match="records=0 must be"):
+        defaults.ridge(dpv.PureDP(epsilon=1.0), ADD, dimension=2, norm=1.0, records=0)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(1e-3, 1e-12), (1e-3, 1e-5), (1.0, 1e-5), (4.0, 0.1), (100.0, 1e-5)]
+)
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_gaussian_noise_affords_the_ridge_of_any_number_of_records(
+    epsilon: float, delta: float, relation: dpv.Relation
+) -> None:
+    """Also where as little as may be is left of the ridge."""
+    budget = dpv.ApproxDP(epsilon=epsilon, delta=delta)
+    bounds = Bounds(norm=1.0, labels=(-1, 1))
+    plain = defaults.ridge(budget, relation, dimension=9, norm=1.0)
+    ridge = defaults.ridge(budget, relation, dimension=9, norm=1.0, records=10**9)
+    assert ridge <= plain
+    setting = Setting(loss=Logistic(), bounds=bounds, ridge=ridge, relation=relation)
+    scale = setting.gaussian_noise(budget)
+    spent = setting.gaussian(scale, epsilon).guarantee
+    assert isinstance(spent, dpv.ApproxDP)
+    assert spent.delta <= delta
+
+
+def fitted_ridge(relation: dpv.Relation, records: int | None, weight: float | None) -> float | None:
+    rows = np.full((40, 2), 0.5)
+    model = PrivateLogisticRegression(
+        budget=dpv.PureDP(epsilon=1.0), norm_bound=1.0, relation=relation, classes=(0, 1),
+        records=records, method="objective", weight_bound=weight, random_state=0,
+    )  # fmt: skip
+    weights = None if weight is None else np.ones(40)
+    found: float | None = model.fit(rows, np.arange(40) % 2, sample_weight=weights).ridge_
+    return found
+
+
+def test_only_a_public_number_of_records_makes_the_ridge() -> None:
+    """Declared, or known since records are replaced; weights leave open how much they count."""
+    norm = np.hypot(1.0, 0.25) * (1 + 2.0**-40)
+    for relation, records, public, weight in (
+        (ADD, None, None, None),
+        (ADD, 1000, 1000, None),  # a declared number, true or not
+        (REPLACE, None, 40, None),
+        (REPLACE, 40, 40, None),
+        (REPLACE, None, None, 1.0),
+        (ADD, 1000, None, 1.0),
+    ):
+        expected = defaults.ridge(
+            dpv.PureDP(epsilon=1.0), relation, dimension=3, norm=norm, records=public
+        )
+        assert fitted_ridge(relation, records, weight) == expected
