@@ -128,7 +128,7 @@ def test_what_is_no_budget_is_refused(budget: Any, message: str) -> None:  # noq
 
 def test_what_has_no_such_number_is_refused() -> None:
     for budget in (dpv.GaussianDP(1.0), dpv.ZeroConcentratedDP(1.0)):
-        with pytest.raises(dpv.NotSupported, match="must come with Gaussian parts only"):
+        with pytest.raises(dpv.NotSupported, match="must come with"):
             dpv.calibrate(sampled, budget=budget, relation=ADD)
     with pytest.raises(dpv.InvalidParameter, match="must allow at least 1"):
         dpv.largest(

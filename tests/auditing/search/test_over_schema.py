@@ -385,7 +385,7 @@ def test_a_search_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
         ({"claim": PureDP(epsilon=math.inf)}, "must be finite"),
         ({"claim": []}, "must not be empty"),
         ({"claim": [(1.0, 0.0), (math.nan, 0.1)]}, "epsilon=nan must"),
-        ({"claim": [(1.0, 0.0), PureDP(1.0)]}, "must be pairs"),
+        ({"claim": [(1.0, 0.0), GaussianDP(1.0)]}, "must stand alone"),
         ({"checkpoint": "/"}, "must be a file that can be written"),
         ({"seconds": 0}, "seconds=0 must"),
         ({"workers": 2, "mechanism": lambda data, rng: 0}, "must be picklable for workers=2"),  # noqa: ARG005
