@@ -89,6 +89,16 @@ def test_of_many_numbers_a_draw_says_the_same_alone(width: int) -> None:
         assert block.keys(WHOLE)[i] == alone.keys(WHOLE)[0]
 
 
+def test_numbers_near_the_largest_float_have_features_without_a_warning() -> None:
+    rows = np.array([[1.7e308, -1.7e308, 3.0], [1.0, 2.0, 4.0]])
+    block = from_array(rows)
+    for name in (*FEATURES, f"mod0.02({WHOLE}[0])", f"mod0.02({WHOLE}[1])"):
+        alone = from_array(rows[1:]).column(name)
+        assert np.array_equal(block.column(name)[1:], alone, equal_nan=True), name
+    assert block.column(f"jump({WHOLE})").tolist() == [np.inf, 2.0]
+    assert block.column(f"gap({WHOLE})").tolist() == [1.7e308, 1.0]
+
+
 def test_a_table_of_columns_holds_what_the_columns_do() -> None:
     block = from_array(odd_rows(7, 80)).between(1, 6)
     stored = [f"{WHOLE}[{i}]" for i in range(80)]
