@@ -118,6 +118,26 @@ def test_draws_that_differ_in_one_number_have_different_keys() -> None:
     assert np.array_equal(keys[:301], keys[301:])
 
 
+@pytest.mark.parametrize("ones", [1, 2])
+@pytest.mark.parametrize("width", [4, 5, 31, 300])
+def test_rows_of_zeros_and_few_ones_have_different_keys(width: int, ones: int) -> None:
+    """Answers as one-hot rows, where a row is told by the places of its ones alone."""
+    places = list(itertools.islice(itertools.combinations(range(width), ones), 2_000))
+    rows = np.zeros((len(places), width))
+    for row, own in zip(rows, places, strict=True):
+        row[list(own)] = 1.0
+    block = from_array(rows)
+    assert len(np.unique(block.keys(WHOLE))) == len(rows)
+    if width <= 31:
+        text = str(block.text(WHOLE)[1])
+        assert np.flatnonzero(block.is_one_of(WHOLE, [text])).tolist() == [1]
+
+
+def test_small_whole_numbers_have_different_keys() -> None:
+    rows = np.array(list(itertools.product([-1.0, 0.0, 1.0, 2.0], repeat=7)))
+    assert len(np.unique(from_array(rows).keys(WHOLE))) == len(rows)
+
+
 @pytest.mark.parametrize("sizes", [(30, 40), (150, 130)])
 def test_a_scan_ranks_as_counting_every_range_does(sizes: tuple[int, int]) -> None:
     """The ranges between 8 quantiles and the missing numbers, counted one by one."""
