@@ -10,7 +10,7 @@ The reader asks what an object can do, not of which class it is.
 import html
 import inspect
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -201,7 +201,8 @@ def read_claim(subject: Claimable | None, relation: Relation | None = None) -> A
         )
     if callable(thing):
         return _of_function(thing, getattr(thing, "__name__", "a function"))
-    if isinstance(thing, Iterable) and not isinstance(thing, (str, bytes)):
+    is_list = isinstance(thing, Iterable) and getattr(thing, "shape", None) != ()
+    if is_list and not isinstance(thing, (str, bytes)):
         return _of_several(tuple(thing), relation)
     raise InvalidParameter(
         f"claim={thing!r} must be a guarantee, a pair, an accountant, a mechanism, a "
@@ -214,8 +215,15 @@ def claim_from_dict(told: dict[str, Any]) -> AuditClaim:
     return untagged(told, _KINDS)
 
 
-def _of_several(claims: tuple[Any, ...], relation: Relation | None) -> ProfileClaim:
-    """The points of all claims; a pair of numbers is a point."""
+def _of_several(claims: tuple[Any, ...], relation: Relation | None) -> AuditClaim:
+    """The points of all claims; a pair of numbers is a point, and a claim alone is that claim."""
+    claims = tuple(_flat(claims))
+    if len(claims) == 1 and not isinstance(claims[0], Iterable | Real):
+        return read_claim(claims[0], relation)
+    stated = {getattr(getattr(each, "claim", each), "relation", None) for each in claims} - {None}
+    if len(stated) > 1:
+        told = " and ".join(sorted(map(plain, stated)))
+        raise InvalidParameter(f"claim={claims!r} must be for one relation, not for {told}")
     points: list[Any] = []
     named = False
     for each in claims:
@@ -236,6 +244,23 @@ def _of_several(claims: tuple[Any, ...], relation: Relation | None) -> ProfileCl
                     "points (ε, δ) or profiles"
                 )
     return ProfileClaim(points=tuple(points), name="several claims" if named else "points")
+
+
+def _like_a_point(each: Any) -> bool:  # noqa: ANN401
+    """Whether it is a point, or refused as one; a list of points or claims is a claim."""
+    if isinstance(each, (list, tuple)):
+        return not each or any(isinstance(part, (Real, str, bytes)) for part in each)
+    return isinstance(each, Iterable | Real)
+
+
+def _flat(claims: Iterable[Any]) -> Iterator[Any]:
+    """The claims and points in a list, and in lists of claims or points within it."""
+    for each in claims:
+        nested = isinstance(each, list | tuple) and len(each) > 0
+        if nested and not any(isinstance(part, Real | str | bytes) for part in each):
+            yield from _flat(each)
+        else:
+            yield each
 
 
 def _check_relation(stated: Any, relation: Relation | None) -> None:  # noqa: ANN401

@@ -171,10 +171,37 @@ def test_of_a_list_every_claim_must_hold() -> None:
         assert claimed_delta(together, epsilon) == min(alone)
 
 
+def test_a_list_may_hold_points_of_a_profile_beside_claims() -> None:
+    points = [(0.3, 0.2), (0.1, 0.4)]
+    together = read_claim([PureDP(epsilon=1.0), points])
+    assert isinstance(together, ProfileClaim)
+    assert together.points == ((0.1, 0.4), (0.3, 0.2), (1.0, 0.0))
+    assert read_claim([points]) == read_claim(points)
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+def test_a_claim_alone_in_a_list_is_that_claim(guarantee: Guarantee) -> None:
+    assert read_claim([guarantee]) == guarantee
+
+
+def test_claims_about_other_neighbors_do_not_hold_together() -> None:
+    """No pair of inputs is one of neighbors for both, so a refutation would accuse wrongly."""
+    claims = [Claim(PureDP(epsilon=1.0), relation, LAPLACE) for relation in Relation]
+    with pytest.raises(InvalidParameter, match="one relation, not for add-remove and replace-one"):
+        read_claim(claims)
+    with pytest.raises(InvalidParameter, match="one relation"):
+        read_claim([claims[:1], [claims[1]]])
+    assert read_claim([claims[0], claims[0]]) == ProfileClaim(
+        points=((1.0, 0.0),), name="several claims"
+    )
+
+
 @pytest.mark.parametrize(
     ("subject", "match"),
     [
         ([PureDP(epsilon=1.0), GaussianDP(mu=1.0)], "claim=GaussianDP.mu=1.0. must stand alone"),
+        (np.array(3.0), "claim=array.3.. must be a guarantee"),
+        ([[], PureDP(epsilon=1.0)], "must be pairs"),
         ([PureDP(epsilon=1.0), None], "claim=None must be given"),
         ([PureDP(epsilon=1.0), (1.0,)], "must be pairs"),
         ("private", "claim='private' must be a guarantee"),

@@ -134,8 +134,9 @@ def check_pairs(on: object, relation: object, claim: object) -> tuple[Any, Neigh
             "relation=None must be given for a strategy of pairs that neighbors(…) did not make"
         )
     known = made if relation is None else check_relation(relation)
-    claimed = claim.relation if isinstance(claim, Claim) else None
-    for name, other in (("on", made), ("claim", claimed)):
+    several = claim if isinstance(claim, list | tuple) else [claim]
+    claimed = [("claim", each.relation) for each in several if isinstance(each, Claim)]
+    for name, other in (("on", made), *claimed):
         if other is not None and other is not known:
             raise InvalidParameter(f"relation={known!r} must be {other!r}, that of {name}")
     return on, known  # type: ignore[return-value]  # made is not None where relation is

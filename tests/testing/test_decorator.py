@@ -388,6 +388,7 @@ claimed = Claim(ONE, Relation.ADD_REMOVE, LAPLACE)
         ),
         ({"claim": ONE, "on": st.just(1), "relation": 3}, "relation=3 must be one of"),
         ({"claim": claimed, "on": unit}, "that of claim"),
+        ({"claim": [ONE, claimed], "on": unit}, "that of claim"),
         ({"claim": ONE, "on": unit, "relation": "add-remove"}, "that of on"),
         ({"claim": ONE, "on": unit, "level": 0.0}, "level=0.0 must"),
         ({"claim": ONE, "on": unit, "level": 1.0}, "level=1.0 must"),

@@ -200,7 +200,8 @@ def refuse_repeated(first: Draws, second: Draws) -> None:
     for before, now in ((first.left, second.left), (first.right, second.right)):
         size = min(before.size, now.size)
         for block in (before, now):
-            block.keys(WHOLE)  # which later looks at it share
+            if block.shape:
+                block.keys(WHOLE)  # which later looks at it share
         keys = joined([before.between(0, size), now.between(0, size)]).keys(WHOLE)
         if np.array_equal(keys[:size], keys[size:]) and len(np.unique(keys)) >= _DIFFERENT:
             raise InvalidParameter(

@@ -128,7 +128,7 @@ def _of_one(function: str) -> Callable[[Floats], Floats] | None:
 
 def _remainder(values: Floats, modulus: float) -> Floats:
     """What is left of whole numbers; of a fraction of 1, how far the nearest multiple of it is."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         if modulus >= 1.0 and modulus == math.floor(modulus):
             result: Floats = np.mod(np.where(np.isfinite(values), values, np.nan), modulus)
             return result
@@ -206,7 +206,7 @@ def _jump(rows: Callable[[Sequence[str]], Floats], parts: tuple[str, ...], size:
     follows = np.diff(places) == 1
     if not follows.any():
         return np.full(size, np.nan)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         steps = np.abs(np.diff(rows(names), axis=0))
     best: Floats = np.fmax.reduce(steps[follows], axis=0)
     return best
@@ -293,7 +293,7 @@ def added(total: Floats, terms: Floats) -> Floats:
 def _gap(rows: Floats) -> Floats:
     """The smallest difference between two numbers of an output; NaN if it has fewer than two."""
     ordered = np.sort(np.ascontiguousarray(rows.T), axis=1)  # NaN last
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         steps = np.diff(ordered, axis=1)
     best = np.fmin.reduce(steps, axis=1) if steps.shape[1] else np.full(len(ordered), np.nan)
     result: Floats = best

@@ -46,6 +46,7 @@ _MOST_LENGTHS = 64  # rows within an output whose lengths are told
 _MOST_NOTES = 8
 _GLANCE = 128  # draws
 _MANY = 16  # columns that are joined as one table
+_HASHED_AT_ONCE = 256  # columns
 _SORTED = "sorted "
 _SWEPT = frozenset(f"{function}({WHOLE})" for function in SWEPT)
 
@@ -373,21 +374,22 @@ def _parse(text: str, shape: tuple[int, ...]) -> tuple[float, ...] | None:
 def _row_keys(columns: Floats) -> NDArray[np.uint64]:
     """Hashes of draws, whose numbers are columns of a table; colliding ones count as one value.
 
-    That stays valid. Two halves of a table become one, until one row is left.
+    That stays valid. The hash is the sum of one random word for each number at each place, so that
+    neither equal numbers at other places nor many zeros make draws alike.
     """
-    keys = _mixed(np.where(np.isnan(columns), np.nan, columns + 0.0).view(np.uint64))
-    while len(keys) > 1:
-        half = len(keys) // 2
-        keys = np.concatenate(
-            [_mixed(_mixed(keys[:half]) ^ keys[half : 2 * half]), keys[2 * half :]]
-        )
-    whole: NDArray[np.uint64] = keys[0]
-    return whole
-
-
-def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    mixed: NDArray[np.uint64] = keys * np.uint64(0x9E3779B97F4A7C15)
-    return mixed ^ (mixed >> np.uint64(29))
+    keys = np.zeros(columns.shape[1], np.uint64)
+    for start in range(0, len(columns), _HASHED_AT_ONCE):
+        some = columns[start : start + _HASHED_AT_ONCE]
+        words = np.where(np.isnan(some), np.nan, some + 0.0).view(np.uint64)
+        places = np.arange(start + 1, start + len(some) + 1, dtype=np.uint64)[:, None]
+        words += places * np.uint64(0x9E3779B97F4A7C15)
+        words ^= words >> np.uint64(30)  # SplitMix64 [Steele, Lea, Flood, OOPSLA 2014]
+        words *= np.uint64(0xBF58476D1CE4E5B9)
+        words ^= words >> np.uint64(27)
+        words *= np.uint64(0x94D049BB133111EB)
+        words ^= words >> np.uint64(31)
+        keys += np.add.reduce(words, axis=0)
+    return keys
 
 
 def part_name(name: str, index: tuple[int, ...]) -> str:

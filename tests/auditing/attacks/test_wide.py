@@ -89,6 +89,16 @@ def test_of_many_numbers_a_draw_says_the_same_alone(width: int) -> None:
         assert block.keys(WHOLE)[i] == alone.keys(WHOLE)[0]
 
 
+def test_numbers_near_the_largest_float_have_features_without_a_warning() -> None:
+    rows = np.array([[1.7e308, -1.7e308, 3.0], [1.0, 2.0, 4.0]])
+    block = from_array(rows)
+    for name in (*FEATURES, f"mod0.02({WHOLE}[0])", f"mod0.02({WHOLE}[1])"):
+        alone = from_array(rows[1:]).column(name)
+        assert np.array_equal(block.column(name)[1:], alone, equal_nan=True), name
+    assert block.column(f"jump({WHOLE})").tolist() == [np.inf, 2.0]
+    assert block.column(f"gap({WHOLE})").tolist() == [1.7e308, 1.0]
+
+
 def test_a_table_of_columns_holds_what_the_columns_do() -> None:
     block = from_array(odd_rows(7, 80)).between(1, 6)
     stored = [f"{WHOLE}[{i}]" for i in range(80)]
@@ -106,6 +116,26 @@ def test_draws_that_differ_in_one_number_have_different_keys() -> None:
     keys = from_array(np.concatenate([rows, rows])).keys(WHOLE)
     assert len(np.unique(keys)) == 301
     assert np.array_equal(keys[:301], keys[301:])
+
+
+@pytest.mark.parametrize("ones", [1, 2])
+@pytest.mark.parametrize("width", [4, 5, 31, 300])
+def test_rows_of_zeros_and_few_ones_have_different_keys(width: int, ones: int) -> None:
+    """Answers as one-hot rows, where a row is told by the places of its ones alone."""
+    places = list(itertools.islice(itertools.combinations(range(width), ones), 2_000))
+    rows = np.zeros((len(places), width))
+    for row, own in zip(rows, places, strict=True):
+        row[list(own)] = 1.0
+    block = from_array(rows)
+    assert len(np.unique(block.keys(WHOLE))) == len(rows)
+    if width <= 31:
+        text = str(block.text(WHOLE)[1])
+        assert np.flatnonzero(block.is_one_of(WHOLE, [text])).tolist() == [1]
+
+
+def test_small_whole_numbers_have_different_keys() -> None:
+    rows = np.array(list(itertools.product([-1.0, 0.0, 1.0, 2.0], repeat=7)))
+    assert len(np.unique(from_array(rows).keys(WHOLE))) == len(rows)
 
 
 @pytest.mark.parametrize("sizes", [(30, 40), (150, 130)])
