@@ -242,7 +242,6 @@ def planned(  # noqa: PLR0913
         levels=Levels.of(float(level), method),
         budget=int(samples or _SAMPLES[is_vectorized(mechanism)]),
         bits=arithmetic == "float",
-        blocks=is_vectorized(mechanism),
     )
     inputs = {"mechanism": mechanism, "left": left, "right": right, "seed": int(seed)}
     sampler = Sampler(

@@ -26,8 +26,8 @@ FIRST = 64
 LEARN_FROM = 16_384  # latest draws a side that attacks look at
 _MOST_NUMBERS = 1 << 24  # of one side that are held in memory
 _LEAST_HELD = 256  # draws a side
-LAST_CHOICE = 0.35  # of the budget
-_CHOICES = (0.1, 0.2, LAST_CHOICE)  # shares of the budget at which the block's event may be chosen
+_LAST_CHOICE = 0.35  # of the budget
+_CHOICES = (0.1, 0.2, _LAST_CHOICE)  # when the block's event may be chosen
 _CLASSIFY_AT = (400, 1_500, 5_000, 15_000, 50_000)
 
 Method: TypeAlias = Literal["both", "anytime", "fixed"]
@@ -71,21 +71,13 @@ class Levels:
         return cls(whole=level, **shares)
 
 
-def stages(budget: int, *, blocks: bool = False) -> Iterator[tuple[int, int]]:
-    """Begin and end of each stage: 64, 96, 128, 192, 256, … draws in all, up to the budget.
-
-    Where draws come in `blocks`, and more of them are no trouble, stages double at first: looking
-    at draws would take longer than drawing. Not beyond the last choice of the block's event, which
-    would come late and leave it few draws.
-    """
+def stages(budget: int) -> Iterator[tuple[int, int]]:
+    """Begin and end of each stage: 64, 96, 128, 192, 256, … draws in all, up to the budget."""
     begin, end, wide = 0, FIRST, True
     while begin < budget:
         yield begin, min(end, budget)
-        if blocks and 2 * end <= min(LEARN_FROM, LAST_CHOICE * budget):
-            begin, end = end, 2 * end
-        else:
-            begin, end = end, end * 3 // 2 if wide else end * 4 // 3
-            wide = not wide
+        begin, end = end, end * 3 // 2 if wide else end * 4 // 3
+        wide = not wide
 
 
 def most_held(width: int) -> int:
@@ -100,15 +92,14 @@ def pieces(begin: int, end: int, width: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + step, end)
 
 
-def searches(end: int, *, blocks: bool = False) -> bool:
+def searches(end: int) -> bool:
     """Whether to search new events to bet on after this stage: each time the draws quadruple.
 
-    Twice as often at first, where one search more may spare many draws, unless they come in
-    `blocks`; and never once there are more draws than attacks look at, since no more is known then.
+    Twice as often at first, where one search more may spare many draws; and never once there are
+    more draws than attacks look at, since no more is known then.
     """
     power = end & (end - 1) == 0 and end <= LEARN_FROM
-    often = end <= 1_024 and not blocks
-    return power and (often or end.bit_length() % 2 == FIRST.bit_length() % 2)
+    return power and (end <= 1_024 or end.bit_length() % 2 == FIRST.bit_length() % 2)
 
 
 def tunes(end: int) -> bool:
@@ -116,9 +107,9 @@ def tunes(end: int) -> bool:
     return end & (end - 1) == 0 or end <= 1_024
 
 
-def classifies(end: int, budget: int, *, blocks: bool = False) -> bool:
+def classifies(end: int, budget: int) -> bool:
     """Whether to train classifiers, which are slow, after this stage."""
-    ends = [stop for _, stop in stages(budget, blocks=blocks)]
+    ends = [stop for _, stop in stages(budget)]
     return end in {next((e for e in ends if e >= at), ends[-1]) for at in _CLASSIFY_AT}
 
 
@@ -129,19 +120,18 @@ def choices_passed(end: int, budget: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is audited, at which level, and with how many draws, which may come in `blocks`."""
+    """What is audited, at which level, and with how many draws."""
 
     claim: AuditClaim
     points: tuple[Point, ...]
     levels: Levels
     budget: int
     bits: bool
-    blocks: bool = False
 
     @property
     def stages(self) -> Iterator[tuple[int, int]]:
         """Begin and end of each stage."""
-        return stages(self.budget, blocks=self.blocks)
+        return stages(self.budget)
 
     @property
     def target(self) -> float:
@@ -230,10 +220,8 @@ def learned(plan: Plan, state: State) -> State:
     end, known, chosen = state.drawn, state.wager, state.chosen
     past: Explore | None = None
     tried = state.tried
-    classifiers = has_learners(state.latest[-1]) and classifies(
-        end, plan.budget, blocks=plan.blocks
-    )
-    if plan.target < math.inf and (searches(end, blocks=plan.blocks) or classifiers):
+    classifiers = has_learners(state.latest[-1]) and classifies(end, plan.budget)
+    if plan.target < math.inf and (searches(end) or classifiers):
         past = state.past()
         families = plan.families(classifiers=classifiers)
         known = best_wager(plan.points, past, families, known, plan.ladder)
@@ -253,7 +241,7 @@ def _block_event(plan: Plan, past: Explore, end: int) -> Chosen | None:
     """The event for the block that begins now; None if it is better to wait."""
     level, planned = plan.levels.block, plan.budget - end
     best = best_bound(plan.points, past, plan.families(), level=level, planned=planned)
-    if best is None or end >= LAST_CHOICE * plan.budget:
+    if best is None or end >= _LAST_CHOICE * plan.budget:
         return best
     return best if is_ready(best, past, level=level, planned=planned) else None
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.auditing.procedure.state import (
-    FIRST,
     LEARN_FROM,
     Levels,
     Method,
@@ -54,21 +53,3 @@ def test_searches_grow_rare() -> None:
     ends = [end for _, end in stages(10**6)]
     assert [end for end in ends if searches(end)] == [64, 128, 256, 512, 1_024, 4_096, LEARN_FROM]
     assert all(tunes(end) for end in ends if searches(end))
-
-
-def test_stages_of_blocks_double_until_attacks_see_no_more() -> None:
-    ends = [end for _, end in stages(100_000, blocks=True)]
-    doubled = [FIRST << i for i in range(9)]
-    assert ends == [*doubled, 24_576, 32_768, 49_152, 65_536, 98_304, 100_000]
-    found = [end for end in ends if searches(end, blocks=True)]
-    assert found == [64, 256, 1_024, 4_096, LEARN_FROM]
-    assert set(ends) <= {end for _, end in stages(100_000)}
-
-
-@given(st.integers(64, 10**6))
-def test_stages_of_blocks_leave_the_block_as_many_draws(budget: int) -> None:
-    def chosen(*, blocks: bool) -> int:
-        ends = [end for _, end in stages(budget, blocks=blocks)]
-        return next(end for end in ends if choices_passed(end, budget) == 3)
-
-    assert chosen(blocks=True) == chosen(blocks=False)
