@@ -166,6 +166,9 @@ def test_constants_that_a_loss_declares_are_those_with_weights() -> None:
 @pytest.mark.parametrize(("kind", "more"), FITS, ids=str)
 @pytest.mark.parametrize("budget", [PURE, APPROX], ids=["pure", "approximate"])
 def test_weights_of_one_change_nothing(kind: type[Any], more: dict[str, Any], budget: Any) -> None:  # noqa: ANN401
+    if kind is PrivateLogisticRegression and more["method"] == "objective":
+        # By default the ridge of unweighted records depends on their number.
+        more = {**more, "ridge": 8.0}
     for classes in (2, 3) if kind in {PrivateLogisticRegression, PrivateSVM} else (2,):
         rows, y, weights = records(classes=classes)
         plain = model(kind, budget=budget, **more).fit(rows, y)
