@@ -28,6 +28,7 @@ from dpverify.theorems import Theorem
 _DELTAS = (0.5, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-12, 0.0)
 _FEW_DELTAS = (0.3, 0.03, 3e-3, 1e-4, 1e-6)  # where every answer is a composition
 _LOOSELY = 1e-2  # the tolerance of such answers; their upper ends are what is claimed
+_DEEPEST = 8  # lists within lists
 _EPSILONS = (0.0, *(float(e) for e in np.geomspace(0.05, 30.0, 40)))
 
 
@@ -253,12 +254,13 @@ def _like_a_point(each: Any) -> bool:  # noqa: ANN401
     return isinstance(each, Iterable | Real)
 
 
-def _flat(claims: Iterable[Any]) -> Iterator[Any]:
+def _flat(claims: Iterable[Any], depth: int = 0) -> Iterator[Any]:
     """The claims and points in a list, and in lists of claims or points within it."""
+    if depth > _DEEPEST:
+        raise InvalidParameter(f"claim=[…] must not hold lists in more than {_DEEPEST} lists")
     for each in claims:
-        nested = isinstance(each, list | tuple) and len(each) > 0
-        if nested and not any(isinstance(part, Real | str | bytes) for part in each):
-            yield from _flat(each)
+        if isinstance(each, list | tuple) and not _like_a_point(each):
+            yield from _flat(each, depth + 1)
         else:
             yield each
 

@@ -196,6 +196,13 @@ def test_claims_about_other_neighbors_do_not_hold_together() -> None:
     )
 
 
+def test_a_list_that_holds_itself_is_refused() -> None:
+    endless: list[Any] = [PureDP(epsilon=1.0)]
+    endless.append(endless)
+    with pytest.raises(InvalidParameter, match="must not hold lists in more than 8 lists"):
+        read_claim(endless)
+
+
 @pytest.mark.parametrize(
     ("subject", "match"),
     [

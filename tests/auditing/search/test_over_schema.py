@@ -342,7 +342,7 @@ def test_seeds_of_parts_differ() -> None:
 
 
 def test_an_end_of_time_is_kept() -> None:
-    verdict = audit_over(noisy, UNITS, claim=PureDP(epsilon=3.0), samples=10_000_000, seconds=1)
+    verdict = audit_over(noisy, UNITS, claim=PureDP(epsilon=3.0), samples=10_000_000, seconds=4)
     assert not verdict.refuted
     assert verdict.stopped is not None
     assert verdict.samples < 10_000_000
